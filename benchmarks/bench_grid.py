@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from benchmarks.common import Table, correlated, interleaved, peak_extra_megabytes
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
+from vrspam._utils.messages import PenaltyName
 from vrspam.metrics import roc_auc
 from vrspam.objective import l2_unit
-from vrspam.penalties.family import PenaltyName
 
 L2S = 10.0 ** np.arange(-5, 6)
 L1S = 10.0 ** np.arange(-5, 6)

@@ -26,15 +26,16 @@ from scipy.special import ndtr
 
 from benchmarks.tables import TABLES as SMALL
 from benchmarks.tables import Table, load_table
+from vrspam import AUCClassifierCV
 from vrspam._utils.validation import Rows
 from vrspam.data import load
+from vrspam.estimators.search import fit_read_columns
 from vrspam.features import AdditiveFeatures
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.learning_curve import learning_curve
 from vrspam.tables.frames import rows_of
 from vrspam.tables.schema import TableSchema
-from vrspam.tool.repeats import TableClassifier
 
 LARGE = {
     "part-time": Table("AER", "CPS1988", "parttime"),
@@ -103,7 +104,7 @@ def judge(name: str, subsamples: int) -> list[dict[str, Any]]:
     """For each subsample what was extrapolated, the truth, and the standard errors of both sides."""
     X, y = read(name)
     curves = {"additive": AdditiveFeatures(max_categories=100)}
-    truth = TableClassifier(features=curves, calibration=None, random_state=0).fit(X, y)
+    truth = fit_read_columns(AUCClassifierCV(features=curves, calibration=None, random_state=0), X, y)
     held_out, found = truth.out_of_fold_, []
     scores, fold = np.empty(y.size), np.empty(y.size, dtype=int)
     scores[held_out.places], fold[held_out.places] = held_out.scores, held_out.fold

@@ -129,7 +129,7 @@ class Huber(NetNumbers, Separable):
     has_gap = True
 
     @property
-    def strong_convexity(self):
+    def strong_convexity(self):  # type: ignore[override]
         return self.l2
 
     def value(self, w):

@@ -21,8 +21,11 @@ import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 from dask.distributed import Client, LocalCluster  # noqa: E402
 
-from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV  # noqa: E402
-from vrspam.estimators import base  # noqa: E402
+from vrspam.distributed import (  # noqa: E402
+    DaskAUCClassifier,
+    DaskAUCClassifierCV,
+    _cluster,
+)
 
 
 @pytest.fixture
@@ -92,7 +95,7 @@ def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
     X, y = data
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     local = AUCClassifier(l2, l1, tol=1e-14).fit(X, y)
-    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES_DENSE", 4)
+    monkeypatch.setattr(_cluster, "MOMENTS_MAX_FEATURES_DENSE", 4)
     with dask.config.set(scheduler="synchronous"):
         model = DaskAUCClassifier(l2, l1, tol=1e-9).fit(containers(X)["csr"], y)
     assert model.solver_ == "products"
@@ -116,7 +119,7 @@ def test_a_block_without_weight_counts_for_nothing(data, monkeypatch):
     searched = DaskAUCClassifierCV([0.1, 1.0], cv=3).fit(lazy, y, sample_weight=weights)
     folds = AUCClassifierCV([0.1, 1.0], cv=HashFolds(3)).fit(X[kept], y[kept], sample_weight=weights[kept])
     np.testing.assert_allclose(searched.auc_path_, folds.auc_path_, atol=1e-12)
-    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES_DENSE", 4)
+    monkeypatch.setattr(_cluster, "MOMENTS_MAX_FEATURES_DENSE", 4)
     with dask.config.set(scheduler="synchronous"):
         wide = DaskAUCClassifier(0.1, tol=1e-12).fit(lazy, y, sample_weight=weights)
     assert wide.solver_ == "products"

@@ -26,9 +26,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV
+from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV, _cluster
 from vrspam.distributed import _spark_blocks as module
-from vrspam.estimators import base
 from vrspam.features import AdditiveFeatures, KernelFeatures
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of pyspark
@@ -252,7 +251,8 @@ def test_what_is_read_or_left_out_is_said(spark, data, monkeypatch):
 def test_wide_data_by_one_pass_for_each_product(spark, data, monkeypatch):
     X, y = data
     local = AUCClassifier(0.5, tol=1e-14).fit(X, y)
-    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES_DENSE", 4)
+    monkeypatch.setattr(_cluster, "MOMENTS_MAX_FEATURES_DENSE", 4)
+    monkeypatch.setattr("vrspam.distributed.spark.MOMENTS_MAX_FEATURES_DENSE", 4)
     model = SparkAUCClassifier(0.5, tol=1e-9).fit(frame_of(spark, X, y, 2).cache(), "y")
     assert model.solver_ == "products"
     assert np.linalg.norm(model.coef_ - local.coef_) <= np.sqrt(2 * model.gap_ / 0.5) + 1e-8

@@ -10,11 +10,11 @@ from helpers import make_data, scaled_penalty
 from scipy import sparse
 from sklearn.base import clone
 
-import vrspam.estimators.base
+import vrspam.estimators.streams
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.warnings import RawColumns
 from vrspam.data import read_chunks
-from vrspam.estimators.base import RowBlocks
+from vrspam.estimators.streams import RowBlocks
 from vrspam.objective import Objective
 from vrspam.solvers import solve
 from vrspam.solvers.base import run
@@ -50,7 +50,7 @@ def test_wide_streams_are_read_once_for_each_product(penalty, monkeypatch):
     X, y = make_data(200, 40, share=0.4, correlated=False)
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     whole = AUCClassifier(l2, l1, tol=1e-12).fit(X, y)
-    monkeypatch.setattr(vrspam.estimators.base, "MOMENTS_MAX_FEATURES_DENSE", 30)
+    monkeypatch.setattr(vrspam.estimators.streams, "MOMENTS_MAX_FEATURES_DENSE", 30)
     labels = np.where(y == 1, "yes", "no")
     streamed = AUCClassifier(l2, l1, tol=1e-12).fit_stream(cut(sparse.csr_array(X), labels, 60))
     assert streamed.solver_ == "products"

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from vrspam import AUCClassifier, ClassMoments, OneVsRestAUC, metrics
-from vrspam.estimators import exact
+from vrspam.estimators import one_vs_rest
 from vrspam.moments import one_vs_rest_moments
 
 
@@ -72,10 +72,10 @@ def test_moments_of_each_class_and_of_the_rest(classes):
 def test_wide_rows_and_large_matrices_are_solved_class_by_class(monkeypatch):
     X, y = several_classes()
     expected = OneVsRestAUC(tol=1e-12).fit(X, y)
-    monkeypatch.setattr(exact, "MOST_BYTES", 4 * 6 * 6 * 8 - 1)
+    monkeypatch.setattr(one_vs_rest, "MOST_BYTES", 4 * 6 * 6 * 8 - 1)
     alone = OneVsRestAUC(tol=1e-12).fit(X, y)
     np.testing.assert_allclose(alone.coef_, expected.coef_, rtol=1e-9)
-    monkeypatch.setattr(exact, "choose_solver", lambda *size: "products")
+    monkeypatch.setattr(one_vs_rest, "choose_solver", lambda *size: "products")
     for rows in (X, sparse.csr_array(X)):
         by_products = OneVsRestAUC(tol=1e-12).fit(rows, y)
         assert by_products.solver_ == "products"

@@ -134,6 +134,6 @@ def test_what_cannot_be_registered_is_refused():
     with pytest.raises(ValueError, match="'mcp' is a penalty of vrspam"):
         register_penalty("mcp")(Huber)
     with pytest.raises(TypeError, match="int must inherit from"):
-        register_penalty("whole numbers")(int)
+        register_penalty("whole numbers")(int)  # type: ignore[type-var]
     with pytest.raises(ValueError, match="'elasticnet', 'huber', 'mcp', 'scad'"):
         AUCClassifier(penalty="hubert").fit([[0.0], [1.0]], [0, 1])

@@ -49,7 +49,7 @@ def losses(kind: str, strength: float, sets: int, monkeypatch: pytest.MonkeyPatc
         calibrated.append(calibrate(scores_to_expect(scores, positive, weights, 1.0, lift), positive, "sigmoid"))
         return scores_to_expect(scores, positive, weights, kept, lift)
 
-    monkeypatch.setattr("vrspam.estimators.cv.scores_to_expect", watched)
+    monkeypatch.setattr("vrspam.estimators.search.scores_to_expect", watched)
     found = []
     for number in range(sets):
         rng = np.random.default_rng([seed, number])

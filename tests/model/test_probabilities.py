@@ -58,7 +58,7 @@ def oracle_of(model, X, y, method, weights=None, cv=FOLDS):
 @pytest.fixture
 def _as_held_out(monkeypatch):
     """The calibration of held-out scores as they are, before the share of the signal that new rows will show."""
-    monkeypatch.setattr("vrspam.estimators.cv.signal_kept", lambda *given: 1.0)
+    monkeypatch.setattr("vrspam.estimators.search.signal_kept", lambda *given: 1.0)
 
 
 @pytest.mark.usefixtures("_as_held_out")
@@ -91,7 +91,7 @@ def test_out_of_fold_scores_are_those_of_models_of_the_other_folds(case, monkeyp
     options = {"hinge": {"loss": "squared_hinge"}, "map": {"features": StandardScaler()}, "l1": {"l1s": [0.02]}}
     rows = X.astype(np.float32) if case == "float32" else X
     if case == "solved again":
-        monkeypatch.setattr("vrspam.estimators.cv.KEPT_COEFS_BYTES", 0)
+        monkeypatch.setattr("vrspam.estimators.search.KEPT_COEFS_BYTES", 0)
     model = AUCClassifierCV([0.05, 0.5], cv=FOLDS, tol=1e-12, **options.get(case, {})).fit(rows, y)
     found, F = model.out_of_fold_, StandardScaler().fit_transform(X) if case == "map" else X
     alone = AUCClassifier(model.l2_, model.l1_, loss=model.loss, tol=1e-12)

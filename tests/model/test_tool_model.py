@@ -111,7 +111,7 @@ def test_cross_validated_auc_is_that_of_the_folds(model):
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_probabilities_are_those_of_calibrated_classifier_cv(table, method, monkeypatch):
     """Of held-out scores as they are, and of models whose scores have one mean over all rows."""
-    monkeypatch.setattr("vrspam.estimators.cv.signal_kept", lambda *given: 1.0)
+    monkeypatch.setattr("vrspam.estimators.search.signal_kept", lambda *given: 1.0)
     model = train(table, SICK, calibration=method)
     frame = patients()
     X, y = pipeline(model)[:-1].fit_transform(frame), (frame[SICK] == "yes").to_numpy()
@@ -627,7 +627,7 @@ def test_training_on_a_map_searches_once(folder, monkeypatch):
         calls.append(arguments)
         return choose_map(*arguments)
 
-    monkeypatch.setattr("vrspam.estimators.cv.choose_map", counted)
+    monkeypatch.setattr("vrspam.estimators.search.choose_map", counted)
     train(write(patients(rows=200), folder / "once.csv"), SICK, features="additive", n_splits=3)
     assert len(calls) == 1
 

@@ -16,6 +16,7 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CategoriesGrouped
+from vrspam.estimators.search import fit_read_columns
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.model_selection import candidates, choose_model
@@ -25,7 +26,7 @@ from vrspam.model_selection.folds import FoldedRows, Split, make_splits
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.tool.repeats import TableClassifier
+from vrspam.tool.repeats import describe_step
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 
@@ -274,7 +275,8 @@ def test_progress_goes_to_the_standard_error_stream(capsys):
 
 def test_the_tool_names_models_in_plain_words(capsys):
     X, y = waves(200)
-    TableClassifier(features=["standardized", "additive"], cv=2, random_state=0, verbose=1).fit(X, y)
+    search = AUCClassifierCV(features=["standardized", "additive"], cv=2, random_state=0, verbose=1)
+    fit_read_columns(search, X, y, in_words=describe_step)
     shown = capsys.readouterr().err
     assert "1 of 2: straight lines: AUC 0." in shown
     assert "2 of 2: smooth curves: AUC 0." in shown

@@ -17,10 +17,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from vrspam._utils.validation import Rows
-from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, validated_rows
+from vrspam.estimators.base import PairwiseEstimator
 from vrspam.estimators.cv import AUCClassifierCV
-from vrspam.estimators.exact import AUCClassifier
+from vrspam.estimators.exact import AUCClassifier, keep_exact_fit, solver_of
+from vrspam.estimators.search import Searched, keep_search_of_blocks, make_search, maps_that_obey
+from vrspam.estimators.streams import PairsOfStrata, validated_rows
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics.correction import Sample
@@ -43,21 +44,11 @@ from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.search import GridSearch
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
-from vrspam.solvers import ExactFit
+from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, ExactFit
 from vrspam.tables import frames
 
 SAMPLE_ROWS = 50_000
 NO_ROWS = "There are no rows: every block of X is empty."
-TEXTS = """
-loss : "squared" | Other losses need all rows in one place.
-max_fpr : None | A limit needs another loss.
-n_jobs, random_state, verbose
-    As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
-l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-intercept_, calibration_, baseline_, threshold_, classes_, moments_
-    As in `vrspam.AUCClassifierCV`.
-held_out_ : HeldOut | As after `vrspam.AUCClassifierCV.fit_stream`.
-"""
 
 
 class Blocks(Protocol):
@@ -78,7 +69,7 @@ class Blocks(Protocol):
 
 def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -> None:
     """Find the optimum for the rows of all blocks; with `strata`, for the pairs inside strata."""
-    full = strata or blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
+    full = strata or blocks.n_features <= MOMENTS_MAX_FEATURES_DENSE
     if strata:
         moments = blocks.reduce(block_pairs, add, clone(estimator)).checked()
     else:
@@ -87,10 +78,10 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
         raise ValueError(NO_ROWS)
     estimator._store_columns(moments.n_features, blocks.feature_names)
     if full:
-        fit = estimator._solver.from_moments(moments)
+        fit = solver_of(estimator).from_moments(moments)
     else:
-        fit = estimator._solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
-    estimator._store_exact(fit)
+        fit = solver_of(estimator).from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
+    keep_exact_fit(estimator, fit)
 
 
 def refuse_strata(strata: object, name: str) -> None:
@@ -102,18 +93,18 @@ def refuse_strata(strata: object, name: str) -> None:
         )
 
 
-def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> base.PairsOfStrata:
+def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> PairsOfStrata:
     """The pairs inside the strata of one block."""
     rows = validated_rows(estimator, number, X, y, weights)
     if rows is None:
-        return base.PairsOfStrata(None, frozenset(), 0, 0)
-    return base.PairsOfStrata.of(rows, np.asarray(strata), estimator.strata_weight == "strata")
+        return PairsOfStrata(None, frozenset(), 0, 0)
+    return PairsOfStrata.of(rows, np.asarray(strata), estimator.strata_weight == "strata")
 
 
 class ClusterProducts:
     """Σ as a sum over blocks on the cluster: each multiplication is one distributed pass."""
 
-    def __init__(self, blocks: Blocks, moments: ClassMoments, estimator: AUCClassifierBase):
+    def __init__(self, blocks: Blocks, moments: ClassMoments, estimator: PairwiseEstimator):
         self.blocks, self.moments, self.estimator = blocks, moments, estimator
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
@@ -125,7 +116,7 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     """Choose the penalties, and the feature map, by cross-validation on all blocks, then fit all rows with them."""
     cluster = Cluster(blocks, clone(estimator), folds, validation_rows)
     if is_plain(estimator.features, np.empty((0, blocks.n_features))):
-        estimator._fit_folds(ClusterFolds(cluster), blocks.feature_names, correct=False)
+        estimator._fit_source(ClusterFolds(cluster), blocks.feature_names, correct=False)
         return
     random_state = 0 if estimator.random_state is None else estimator.random_state
     seed = check_random_state(random_state).randint(2**31)
@@ -138,14 +129,14 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
         if not isinstance(features, FeatureMap):
             raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
     estimator._store_columns(blocks.n_features, blocks.feature_names)
-    maps = estimator._obeying(maps, None)
-    search = replace(estimator._search(maps), seed=seed)
+    maps = maps_that_obey(estimator, maps, None)
+    search = replace(make_search(estimator, maps), seed=seed)
     on_blocks = MapsOnBlocks(cluster, search)
     found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # "blend" always blends
     fit = found.fitted()
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
     why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
-    estimator._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
+    keep_search_of_blocks(estimator, Searched(selected, why))
 
 
 def not_corrected(name: str, collector: str) -> Any:
@@ -164,7 +155,7 @@ class Cluster(NamedTuple):
     """Blocks, the estimator that validates them, their folds, and the most rows of a class that send their scores."""
 
     blocks: Any
-    estimator: AUCClassifierBase
+    estimator: PairwiseEstimator
     folds: HashFolds
     most: int
 
@@ -264,7 +255,7 @@ def add_samples(parts: list[HashSample]) -> HashSample:
     return functools.reduce(HashSample.add, parts, HashSample(parts[0].most))
 
 
-def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full: bool) -> ClassMoments:
+def block_moments(number: int, X, y, weights, estimator: PairwiseEstimator, full: bool) -> ClassMoments:
     """Return the moments of a block."""
     rows = validated_rows(estimator, number, X, y, weights)
     moments = ClassMoments(scatter=full)
@@ -273,7 +264,7 @@ def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full
     return moments
 
 
-def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, known: tuple, w: np.ndarray) -> np.ndarray:
+def block_product(number: int, X, y, weights, estimator: PairwiseEstimator, known: tuple, w: np.ndarray) -> np.ndarray:
     """Return what a block adds to Σw; `known` holds the positive label, and the means and weights of the classes."""
     rows = validated_rows(estimator, number, X, y, weights)
     if rows is None:
@@ -283,7 +274,7 @@ def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, know
 
 
 def block_fold_moments(
-    number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, features: FeatureMap | None = None
+    number: int, X, y, weights, estimator: PairwiseEstimator, folds: HashFolds, features: FeatureMap | None = None
 ) -> list[ClassMoments]:
     """Return the moments of a block's rows, or of their features under a map, in each fold."""
     rows = table_rows(estimator, number, X, y, weights, features is not None)
@@ -301,7 +292,7 @@ def block_scores(number: int, X, y, weights, cluster: Cluster, positive_label, f
     return score_block(rows, positive_label, coefs, cluster.folds, cluster.most, features)
 
 
-def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map: bool) -> Rows | None:
+def table_rows(estimator: PairwiseEstimator, number: int, X, y, weights, for_map: bool) -> Rows | None:
     """A block, validated; for a feature map numbers may be missing."""
     if for_map and frames.is_frame(X):
         frames.check_frame(X)
@@ -309,7 +300,7 @@ def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map
     return validated_rows(estimator, number, X, y, weights, table=for_map)
 
 
-def block_sample(number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, most: int) -> HashSample:
+def block_sample(number: int, X, y, weights, estimator: PairwiseEstimator, folds: HashFolds, most: int) -> HashSample:
     """Return the rows of a block that may be in the sample, as hashes, labels, dense rows and weights."""
     rows = table_rows(estimator, number, X, y, weights, True)
     if rows is None:

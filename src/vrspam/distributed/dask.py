@@ -20,22 +20,14 @@ from dask.base import is_dask_collection
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
-from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
+from vrspam.estimators.base import refuse_without_rows
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 from vrspam.model.scorer import Scorer
-
-documented = share_texts(
-    TEXTS
-    + """
-X : dask array of shape (n_samples, n_features) or dask data frame
-    The blocks may be dense or scipy.sparse, and their sizes may be unknown.
-"""
-)
 
 
 @dataclass(frozen=True)
@@ -112,7 +104,7 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
     return blocks
 
 
-class DaskScores(AUCClassifierBase):
+class DaskScores(PairwiseClassifier):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
     _works_on_devices = False
@@ -188,7 +180,6 @@ def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.nda
     return scorer.label(scores).astype(dtype, copy=False) if labels else scores
 
 
-@documented
 class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
@@ -201,7 +192,10 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     ----------
     l2, l1, penalty, gamma, strata_weight, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
-    {loss, max_fpr}
+    loss : "squared"
+        Other losses need all rows in one place.
+    max_fpr : None
+        A limit needs another loss.
     monotonic_cst, positive, bounds
         As in `vrspam.AUCClassifier`; a dict names columns of a data frame.
 
@@ -229,7 +223,8 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 
         Parameters
         ----------
-        {X}
+        X : dask array of shape (n_samples, n_features) or dask data frame
+            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
         y : dask array or series, or array-like, of shape (n_samples,)
             Two different labels; a Dask array or series needs the same blocks as X.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
@@ -245,7 +240,6 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         return self
 
 
-@documented
 class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
@@ -258,18 +252,24 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, monotonic_cst, positive, bounds, tol, \
 max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
-    {loss}
+    loss : "squared"
+        Other losses need all rows in one place.
     cv : int or HashFolds, default=5
     calibration : "sigmoid" or None
         How the zero of the scores (`intercept_`) is chosen, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
     features : str, map of `vrspam.features`, or list of these, default="linear"
         As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps are learnt from
         the 50,000 rows with the smallest hashes; several maps are first compared on these rows.
-    {n_jobs}
+    n_jobs, random_state, verbose
+        As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
     Attributes
     ----------
-    {l2_, intercept_, held_out_}
+    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
+    intercept_, calibration_, baseline_, threshold_, classes_, moments_
+        As in `vrspam.AUCClassifierCV`.
+    held_out_ : HeldOut
+        As after `vrspam.AUCClassifierCV.fit_stream`.
 
     Notes
     -----
@@ -303,7 +303,8 @@ max_iter, threshold
 
         Parameters
         ----------
-        {X}
+        X : dask array of shape (n_samples, n_features) or dask data frame
+            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
         y : dask array or series, or array-like, of shape (n_samples,)
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
         strata : None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._spark_blocks import (
     MissingNumbers,
@@ -30,23 +29,15 @@ from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
-from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
+from vrspam.estimators.base import refuse_without_rows
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.tables.frames import is_frame
-
-documented = share_texts(
-    TEXTS
-    + """
-X : Spark data frame
-y : str | The column of labels, with two different labels.
-sample_weight : str, optional | The column of weights.
-"""
-)
 
 
 def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
@@ -60,7 +51,7 @@ def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
     return encode_table(pa.table(columns, names=names), schema)
 
 
-class SparkScores(AUCClassifierBase):
+class SparkScores(PairwiseClassifier):
     """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
 
     schema_: Schema
@@ -74,7 +65,7 @@ class SparkScores(AUCClassifierBase):
 
         With `gaps` missing numbers stay missing.
         """
-        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES_DENSE
+        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > MOMENTS_MAX_FEATURES_DENSE
         for is_complete in (False,) if wide else (True, False):
             several = several_passes or wide
             blocks = SparkBlocks(*frame, several_passes=several, light=not (gaps or wide), is_complete=is_complete)
@@ -203,7 +194,6 @@ class SparkScores(AUCClassifierBase):
         return self._auc_of(found.column("score").to_numpy(), np.array(found.column("label").to_pylist()), weights)
 
 
-@documented
 class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
@@ -222,7 +212,10 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     ----------
     l2, l1, penalty, gamma, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
-    {loss, max_fpr}
+    loss : "squared"
+        Other losses need all rows in one place.
+    max_fpr : None
+        A limit needs another loss.
 
     Attributes
     ----------
@@ -255,7 +248,11 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
 
         Parameters
         ----------
-        {X, y, sample_weight}
+        X : Spark data frame
+        y : str
+            The column of labels, with two different labels.
+        sample_weight : str, optional
+            The column of weights.
         strata : None
             Strata are refused: the rows of a stratum may be in several partitions.
 
@@ -268,7 +265,6 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
         return self._fit_frame(partial(fit_blocks, self), X, y, sample_weight)
 
 
-@documented
 class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
@@ -281,18 +277,24 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     ----------
     l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, calibration, threshold
         As in `vrspam.AUCClassifierCV`.
-    {loss}
+    loss : "squared"
+        Other losses need all rows in one place.
     cv : int or HashFolds, default=5
     features : str, map of `vrspam.features`, or list of these, default="linear"
         As in `vrspam.AUCClassifierCV`, of the encoded columns; missing numbers stay missing. Maps are learnt from the
         50,000 rows with the smallest hashes; several maps are first compared on these rows.
-    {n_jobs}
+    n_jobs, random_state, verbose
+        As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
     Attributes
     ----------
     schema_, feature_names_, n_features_in_
         As in `SparkAUCClassifier`, which also says how columns become features.
-    {l2_, intercept_, held_out_}
+    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
+    intercept_, calibration_, baseline_, threshold_, classes_, moments_
+        As in `vrspam.AUCClassifierCV`.
+    held_out_ : HeldOut
+        As after `vrspam.AUCClassifierCV.fit_stream`.
 
     Notes
     -----
@@ -320,7 +322,11 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
 
         Parameters
         ----------
-        {X, y, sample_weight}
+        X : Spark data frame
+        y : str
+            The column of labels, with two different labels.
+        sample_weight : str, optional
+            The column of weights.
         strata : None
             Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000

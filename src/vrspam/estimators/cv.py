@@ -2,99 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_random_state
 
-from vrspam._utils import array_api, parameters
-from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES, Parameter, WordedError
-from vrspam._utils.progress import StepProgress
-from vrspam._utils.validation import Rows, counted_rows
-from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
+from vrspam._utils import parameters
+from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, names_as_read, warn_of_raw_columns
-from vrspam.estimators.explained import ExplainedScores
-from vrspam.features import FeatureMap
-from vrspam.features.encoders import SharedColumns
-from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
-from vrspam.metrics import correction, promises
+from vrspam.estimators.base import warn_of_raw_columns
+from vrspam.estimators.classifier import PairwiseClassifier
+from vrspam.estimators.explained import ExplainedEstimator
+from vrspam.estimators.search import (
+    AS_THEY_ARE,
+    ColumnsOfFrames,
+    check_grid,
+    keep_search_of_blocks,
+    run_search,
+    search_blocks,
+    takes_raw_columns,
+)
+from vrspam.estimators.streams import RowBlocks
+from vrspam.features.mapped import SPELLED_NAMES
 from vrspam.model_selection.block_source import BlocksInSequence
-from vrspam.model_selection.calibration import METHODS, Sigmoid, calibrate, scores_to_expect, signal_kept
-from vrspam.model_selection.choose_model import Selected, choose_map, choose_point, choose_point_of_blocks
-from vrspam.model_selection.device_folds import DeviceFolds
-from vrspam.model_selection.folds import FoldedRows, make_splits, of_counted_rows
+from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds
-from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs
-from vrspam.model_selection.scoring import ROC_AUC, make_scoring
-from vrspam.model_selection.search import GridSearch
+from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import FoldSource
-from vrspam.objective import LOSSES, PenaltyFamily
-from vrspam.pairs import TWO_CLASSES, LossChoice, Pairs, Ranked, whole_units
-from vrspam.penalties.family import PENALTIES
-from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of
-from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
-from vrspam.tables import frames
-from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
-from vrspam.tables.schema import TableSchema
+from vrspam.objective import LOSSES
+from vrspam.pairs import LossChoice
+from vrspam.solvers.limits import LIMITS
+
+
+def is_threshold_rule(value: Any) -> bool:
+    """Whether a parameter is a dict of one rule and a number that suits it.
+
+    >>> is_threshold_rule({"recall": 0.9}), is_threshold_rule({"recall": 90}), is_threshold_rule({"cost_ratio": 10})
+    (True, False, True)
+    """
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    ((rule, number),) = value.items()
+    if rule not in THRESHOLD_RULES[:-1] or not isinstance(number, Real):
+        return False
+    most = np.finfo(float).max if rule == "cost_ratio" else 1.0
+    return bool(0.0 < float(number) <= most)
+
 
 THRESHOLD_RULE = parameters.Rule(
     "a dict of one of recall, precision, alerts and a number in (0, 1], or of cost_ratio and a positive number",
-    lambda value: (
-        isinstance(value, dict)
-        and len(value) == 1
-        and all(
-            rule in THRESHOLD_RULES[:-1]
-            and isinstance(number, Real)
-            and 0.0 < float(number) <= (np.finfo(float).max if rule == "cost_ratio" else 1.0)
-            for rule, number in value.items()
-        )
-    ),
+    is_threshold_rule,
 )
-MOST_DEVIATIONS = 50.0  # of the scores, from their mean to the score of probability ½; beyond that the score 0 stays
-KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-def take_rows(rows: Rows, index: np.ndarray) -> Rows:
-    """Some of the rows, where they are."""
-
-    def take(values: Any) -> Any:
-        xp = array_api.device_namespace(values)
-        if xp is None:
-            return frames.rows_of(values, index)
-        return xp.take(values, array_api.beside(index, values), axis=0)
-
-    weights = None if rows.weights is None else take(rows.weights)
-    return Rows(take(rows.X), take(rows.y), weights)
-
-
-def half_is_near(calibration: Sigmoid, held_out: HeldOut) -> bool:
-    """Whether the score of probability ½ is among the scores, or at most 50 of their deviations from their mean.
-
-    Scores that say next to nothing have a slope of next to nothing, and ½ lies thousands of deviations away.
-    """
-    if calibration.half is None:
-        return False
-    scores = held_out.scores
-    xp = array_api.device_namespace(scores) or np
-    weights = xp.ones_like(scores) if held_out.weights is None else held_out.weights
-    total = float(xp.sum(weights))
-    mean = float(xp.sum(scores * weights)) / total
-    deviation = np.sqrt(float(xp.sum((scores - mean) ** 2 * weights)) / total)
-    tied = deviation <= 1e-12 * float(xp.max(xp.abs(scores)))
-    return tied or abs(calibration.half - mean) <= MOST_DEVIATIONS * deviation
-
-
-@base.share_estimator_texts
-class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
+class AUCClassifierCV(PairwiseClassifier, ExplainedEstimator):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -130,7 +91,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
-    {strata_weight}
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata`: "pairs" gives all pairs inside strata the same weight, "strata" gives it to all strata.
     cv : int, splitter, iterable of (training rows, validation rows), or None, default=5
         A number means stratified folds of shuffled rows; None means 5.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
@@ -279,7 +241,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     held_out_ : HeldOut
         After `fit_stream`: the validation rows that were kept, scored as in `out_of_fold_`; `weights` say how many rows
         each stands for. The calibration is fitted on these rows.
-    {n_features_in_, feature_names_in_}
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
 
     See Also
     --------
@@ -314,11 +278,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """
 
     _works_on_devices = True
-    _reads_columns = True  # whether text in a frame is read as numbers and dates
-    _trees_in_auto = True  # whether "auto" has trees that learn from labels
-    _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
-    _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, added to ordered types
-    _out_of_fold_there: HeldOut
+    _auto_has_labelled_trees = True  # whether "auto" compares trees that learn from labels
     _parameter_constraints: dict = {
         "l2s": [parameters.StrOptions({"auto"}), "array-like"],
         "l1s": [parameters.StrOptions({"auto"}), "array-like"],
@@ -391,23 +351,15 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self.random_state = random_state
         self.verbose = verbose
 
-    @cached_property
-    def out_of_fold_(self) -> HeldOut:
-        """The held-out rows at the chosen point; those on a device come to the host when they are first asked for."""
-        if "_out_of_fold_there" not in self.__dict__:
-            raise AttributeError("out_of_fold_ is there after fit.")
-        return self._out_of_fold_there.on_host()
-
     def _validate_params(self) -> None:
         parameters.check_parameters(self)
-        l1s = np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
-        PenaltyFamily(self.penalty, self.gamma).check(l1s)
+        check_grid(self)
 
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
         loss = LossChoice(self.loss, self.max_fpr)
-        return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
+        return loss if loss.has_part else LossChoice(self.loss)
 
     @parameters.checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> Self:
@@ -434,150 +386,17 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         -------
         self
         """
-        plain = is_plain(self.features, X) and not needs_reading(X)
-        rows = self._validate_rows(X, y, sample_weight, table=not plain)
+        return self._fit(X, y, sample_weight=sample_weight, groups=groups, strata=strata)
+
+    def _fit(
+        self, X, y, *, sample_weight=None, groups=None, strata=None, columns: ColumnsOfFrames = AS_THEY_ARE
+    ) -> Self:
+        """`fit`; `columns` says how those of a frame are taken."""
+        rows = self._validate_rows(X, y, sample_weight, table=not takes_raw_columns(self.features, X))
         classes = self._labels(rows)
         loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
-        if plain and groups is None and loss.pairs.by_class and array_api.device_namespace(rows.X) is not None:
-            counted = counted_rows(rows.weights)
-            some = rows if counted is None else take_rows(rows, counted)
-            folds = DeviceFolds.of(self.cv, some, classes, self.random_state)
-            if folds is not None:
-                self._fit_columns(folds)
-                if counted is not None:
-                    self.out_of_fold_ = self._out_of_fold_there.on_host()._replace(places=counted)
-                return self
-        return self._fit_folded(rows, classes, loss, groups, plain)
-
-    def _fit_folded(
-        self, rows: Rows, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool, splits: Any = None
-    ) -> Self:
-        """`fit` of validated rows; strata stay whole in the folds, and rows of weight 0 are left out."""
-        counted = counted_rows(rows.weights)
-        if counted is not None:
-            return self._fit_counted(rows, counted, classes, loss, groups, plain)
-        pairs, whole, cv = loss.pairs, groups, self.cv if splits is None else splits
-        if cv is None:
-            cv = 5
-        if not pairs.by_class and make_scoring(self.scoring, self.max_fpr) is not ROC_AUC:
-            what = f"max_fpr={self.max_fpr!r}" if self.scoring == "auto" else f"scoring={self.scoring!r}"
-            raise ValueError(
-                f"{what} looks at all rows, but with strata only some pairs of rows count: use scoring='auto' without "
-                "max_fpr, the AUC of these pairs."
-            )
-        if pairs.units is not None:
-            whole = whole_units(pairs.units, groups)
-            many = int(whole.max()) + 1 >= correction.MANY_GROUPS  # else single rows vary inside fixed strata
-            groups = whole if many else groups
-        if isinstance(pairs, Ranked) and whole is None and isinstance(cv, Integral) and int(cv) > 1:
-            splits = ranked_folds(pairs, int(cv), 0 if self.random_state is None else self.random_state)
-        else:
-            splits = make_splits(cv, rows, classes, whole, self.random_state, not pairs.has_labels)
-        if isinstance(pairs, Ranked):
-            refuse_torn_pairs(pairs, splits, rows.weights)
-        positive = array_api.on_host(rows.y) == classes[1]
-        folds = FoldedRows(rows, splits, classes, positive, groups, pairs)
-        self._fit_columns(folds) if plain else self._fit_maps(folds)
-        if isinstance(pairs, Ranked):
-            self.pairs_ = float(pairs.pairs_of_strata(rows.weights).sum())
-            self.measure_ = pairs.measure_name
+        run_search(self, rows, classes, loss, groups, columns)
         return self
-
-    def _fit_counted(
-        self, rows: Rows, counted: np.ndarray, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool
-    ) -> Self:
-        """`_fit_folded` of the rows of positive weight: any other row is no row."""
-        n_rows, pairs, splits = rows.y.size, loss.pairs, None
-        if self.cv is not None and not isinstance(self.cv, Integral):  # folds of all rows
-            whole = groups if pairs.units is None else whole_units(pairs.units, groups)
-            splits = make_splits(self.cv, rows, classes, whole, self.random_state, not pairs.has_labels)
-            splits = of_counted_rows(splits, counted, n_rows)
-
-        some = take_rows(rows, counted)
-        if isinstance(pairs, Ranked):
-            pairs = pairs.take(counted)
-            if pairs.stratum is not None:  # numbers without gaps
-                pairs = replace(pairs, stratum=np.unique(pairs.stratum, return_inverse=True)[1])
-            if not pairs.has_labels:
-                some = some._replace(y=pairs.upper)
-            loss = loss.on_pairs(pairs)
-        if groups is not None:
-            groups = correction.group_numbers(groups, n_rows)[counted]
-
-        self._fit_folded(some, classes, loss, groups, plain, splits)
-        held_out = self.out_of_fold_
-        self.out_of_fold_ = held_out._replace(places=counted[held_out.places])
-        return self
-
-    def _fit_columns(self, folds: FoldedRows | DeviceFolds) -> Self:
-        """`fit` for the columns as they are."""
-        X, search = folds.rows.X, self._search({}, getattr(folds, "pairs", TWO_CLASSES))
-        d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
-        few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
-        with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
-            selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
-        self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
-        if not sparse.issparse(X):
-            warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
-        return self
-
-    def _fit_maps(self, folds: FoldedRows) -> Self:
-        """`fit` with feature maps."""
-        maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-        if self.features == "auto" and not self._trees_in_auto:
-            maps = {name: features for name, features in maps.items() if not features.supervised}
-        rows, search, reading, shared = folds.rows, self._search(maps, folds.pairs), None, SharedColumns()
-        if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
-            if self._reads_columns:
-                reading = TableSchema.learn(rows.X, means=False)
-                rows = rows._replace(X=reading.read(rows.X)[0])
-            rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
-        if self._limits is not None:
-            maps = self._obeying(maps, reading)
-        folds = folds._replace(rows=rows)
-        with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
-            alone = self.selection != "blend"  # selection="blend" always blends
-            selected = choose_map(maps, folds, search, alone, progress, shared)
-        features = selected.fit.features
-        if reading and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
-            features._read_columns = reading.source
-        shapes = self._read(selected, folds, search.seed, reading, shared)
-        told = getattr(next(iter(maps.values())), "monotonic_cst", None)
-        if told is not None and isinstance(shapes, Shapes):
-            levels = [frames.levels(rows.X, j) if is_frame(rows.X) else () for j in range(len(told))]
-            shapes = shapes.told(told, levels, rows.X, folds.positive, rows.weights)
-        if reading is not None and isinstance(shapes, Shapes):
-            shapes = shapes.dated(reading.made())
-        return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
-
-    def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
-        """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
-        cst = Parameter("monotonic_cst")
-        if self.bounds is not None:
-            words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
-            raise WordedError(words, bounds=Parameter("bounds"), linear=Parameter("features", "linear"), cst=cst)
-        if (signs := directions_of(self, names_of(self), self.n_features_in_)) is None:
-            return maps
-        if reading is not None:
-            signs = directions_as_read(signs, reading)
-        able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
-        others = tuple(dict.fromkeys(name.partition(" ")[0] for name in maps if name not in able))
-        if not able:
-            words = "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', "
-            words += "'boosted' or 'auto', or leave {cst} out."
-            raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
-        curved = any(new.kind != "standardized" for new in able.values())
-        only_l2 = PENALTIES[self.penalty].ridge_without_l1 and np.array_equal(np.atleast_1d(self.l1s), [0.0])
-        if curved and not only_l2:
-            raise WordedError(
-                "Curves that must rise or fall allow only l2: leave {l1s} and {penalty} out, or use {lines}.",
-                l1s=Parameter("l1s"),
-                penalty=Parameter("penalty"),
-                lines=Parameter("features", "standardized"),
-            )
-        if others:
-            warn(MapsLeftOut(others))
-        return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
     @parameters.checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False) -> Self:
@@ -617,13 +436,13 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if not (isinstance(self.features, str) and self.features == "linear"):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         folds = self._check_blocks(validation_rows)
-        blocks = base.RowBlocks(self, chunks, progress)
+        blocks = RowBlocks(self, chunks, progress)
         if blocks.one_shot:
             raise ValueError(
                 "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "
                 "vrspam.data.read_chunks), not an iterator."
             )
-        self._fit_folds(BlocksInSequence(blocks, folds, validation_rows), blocks.feature_names)
+        self._fit_source(BlocksInSequence(blocks, folds, validation_rows), blocks.feature_names)
         if not blocks.sparse:
             warn_of_raw_columns(self, self.moments_, self.l2_)
         return self
@@ -636,115 +455,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         make_scoring(self.scoring, self.max_fpr)  # before anything is read
         return hash_folds(self.cv, self.random_state)
 
-    def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
-        """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
+    def _fit_source(self, source: FoldSource, names: np.ndarray | None, correct: bool = True) -> None:
+        """Choose the penalties on folds of blocks, whose columns have these names, and fit them on all rows."""
         self._store_columns(source.total.means.shape[1], names)
-        selected = choose_point_of_blocks(source, self._search({}), correct)
-        why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
-        models = selected.fit.models
-        more = {"held_out_": selected.held_out, "_fold_coefs": None if models is None else models.coefs}
-        return self._store_search(selected, why, _table_schema=None, **more)
-
-    def _search(self, maps: Mapping[str, Any], pairs: Pairs = TWO_CLASSES) -> GridSearch:
-        """The grid, how it is solved, and how the point, and the map, are chosen."""
-        rule = self.selection
-        if rule in ("auto", "blend"):
-            foreign = [name for name, features in maps.items() if not isinstance(features, FeatureMap)]
-            if rule == "blend" and foreign:
-                raise ValueError(
-                    f"A blend is stored as one map of this package, which cannot hold {foreign[0]}: use "
-                    "selection='best', or maps of vrspam.features."
-                )
-            rule = "best" if len(maps) < 2 or foreign else "blend"
-        # The seed of the correction is the same in each fit if random_state is None.
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        limits = None if maps else self._limits  # maps have their own
-        scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma, limits)
-        loss = self._loss.on_pairs(pairs)
-        solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, loss)
-        return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)
-
-    def _read(
-        self,
-        selected: Selected,
-        folds: FoldedRows | DeviceFolds,
-        seed: int,
-        reading: TableSchema | None,
-        shared: SharedColumns,
-    ) -> Shapes | str | Callable[[], Shapes]:
-        """Read the score by column, or say why that is impossible; for columns as they are, return a function."""
-        fit, (X, _, weights) = selected.fit, folds.rows
-        names = names_as_read(self, reading)
-        w, left_out = fit.solution.w, []
-        coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
-        if isinstance(folds, FoldedRows):
-            for split in folds.splits:
-                left_out.append(np.ones(X.shape[0], dtype=bool))
-                left_out[-1][split.train] = False
-            weights = None if weights is None else array_api.on_host(weights)
-            share = float(np.mean([left.mean() for left in left_out]))
-        else:
-            share = 1.0 / folds.n_folds
-        if fit.features is None:
-            signs = None if self._limits is None else directions_of(self, names_of(self), w.size)
-            signs = np.zeros(w.size) if signs is None else signs
-            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed, signs.tolist())
-        return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
-
-    def _store_search(
-        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes], like: Any = None, **more: Any
-    ) -> Self:
-        """Store the results and the fit on all rows; warn if all coefficients are 0, or if the grid is too short."""
-        found, fit, held_out, corrected = selected
-        scores, point, moments = found.chosen.scores, found.chosen.choice, fit.moments
-        calibration = None
-        if self.calibration is not None:  # of scores of rows by models that had not seen them
-            auc, optimism = float(scores.auc[point.index].mean()), 0.0
-            several = len(found.candidates) + len(found.others) > 1
-            if several and corrected is not None and not np.isnan(corrected.auc):
-                auc, optimism = corrected.auc, corrected.optimism
-            kept = signal_kept(auc, optimism, held_out.positive, held_out.weights)
-            expected = scores_to_expect(held_out.scores, held_out.positive, held_out.weights, kept, fit.lift)
-            calibration = calibrate(expected, held_out.positive, self.calibration, held_out.weights)
-        if moments.has_scatter or fit.features is not None:
-            more["moments_"] = moments
-        if corrected is not None:
-            more |= {"corrected_score_": corrected.auc, "corrected_interval_": (corrected.low, corrected.high)}
-        if "held_out_" not in more:
-            more["out_of_fold_" if isinstance(held_out.scores, np.ndarray) else "_out_of_fold_there"] = held_out
-        more["_read_later" if callable(reading) else "_reading"] = reading
-        more |= {"l1_": point.values["l1"], "best_score_": float(point.mean[point.index]), "solver_": fit.solver}
-        more |= {"l2s_": scores.grid["l2"], "l1s_": scores.grid["l1"], "measure_": scores.scoring.name}
-        more |= {"auc_path_": scores.auc, "score_path_": scores.score, "gap_path_": scores.gaps}
-        more |= {"converged_path_": scores.converged, "features_": fit.features, "selection_": found.table()}
-        more["_centre"] = moments.means.mean(axis=0)
-        self._store(fit.solution, moments.classes, moments.means, fit.l2, like=like, **more)
-        if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
-            self._kept_parts = self.coef_, fit.features.parts(self.coef_[0])
-        if isinstance(calibration, Sigmoid) and not half_is_near(calibration, held_out):
-            calibration = calibration.without_half()
-        half = None if calibration is None else calibration.half
-        self.calibration_, self.baseline_ = calibration, 0.0 if half is None else -half
-        self.intercept_ = self.intercept_ + self.baseline_
-        self.threshold_ = None
-        if self.threshold is not None:
-            rules = self.threshold if isinstance(self.threshold, dict) else {"threshold": self.threshold}
-            ((rule, asked),), rows = rules.items(), held_out.on_host()
-            weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-            of_rows = rows.scores + self.baseline_
-            self.threshold_ = promises.choose_threshold(rows.positive, of_rows, rule, float(asked), weights)
-        by_part = self.scoring in ("auto", "partial_roc_auc")
-        if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
-            warn(
-                f"max_fpr={self.max_fpr:g} has no effect, because scoring chooses by {self.measure_}: leave max_fpr "
-                "out, or choose by the partial AUC (scoring='auto')."
-            )
-        if fit.solution.w.any():
-            point.warn()
-        else:
-            part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
-            warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
-        own = not isinstance(self.l2s, str) or self.l1s_.any()
-        if fit.features is None and own:  # of a map, or of the default grid, only the chosen point must converge
-            warn_if_not_converged(scores.converged, PenaltyFamily(self.penalty, self.gamma))
-        return self
+        keep_search_of_blocks(self, search_blocks(self, source, correct))

@@ -1,4 +1,4 @@
-"""`AUCClassifier`, and for several classes `OneVsRestAUC`: the exact optimum, by the solver that suits the data."""
+"""`AUCClassifier`: the exact optimum, by the solver that suits the data."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import column_or_1d
 
-from vrspam import metrics
-from vrspam._utils.blas import blas_threads
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows, union_of_labels
-from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
+from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
-from vrspam.moments import ClassMoments, PairMoments, PairSums, one_vs_rest_moments
+from vrspam.estimators.base import warn_of_missed_tolerance, warn_of_raw_columns
+from vrspam.estimators.classifier import PairwiseClassifier
+from vrspam.estimators.streams import BlockProducts, RowBlocks
+from vrspam.moments import ClassMoments, PairMoments, PairSums
 from vrspam.objective import LOSSES, PenaltyFamily
 from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit, choose_solver
-from vrspam.solvers.base import Solution
-from vrspam.solvers.exact import COARSE_FROM, ExactSolver
+from vrspam.solvers.exact import ExactSolver
 from vrspam.solvers.limits import LIMITS
-
-__all__ = ["AUCClassifier", "OneVsRestAUC", "choose_solver", "warn_of_raw_columns"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
 
 
-@base.share_estimator_texts
-class AUCClassifier(AUCClassifierBase):
+class AUCClassifier(PairwiseClassifier):
     """The linear scorer that minimises a pairwise AUC loss, exactly.
 
     It minimises, with p the share of positives and q = 1 - p,
@@ -68,7 +63,15 @@ class AUCClassifier(AUCClassifierBase):
         negatives, of total weight max_fpr times that of all negatives (the last one counts in part). Applies
         only to ``loss="squared_hinge"``; None means all negatives. All coefficients are 0, with a warning, where the
         classes overlap too much for so small a part (docs/losses.md).
-    {monotonic_cst, positive, bounds, strata_weight}
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. For a linear
+        score this is the sign of a coefficient (docs/monotone.md).
+    positive : bool, default=False
+        All coefficients are at least 0, as in scikit-learn's `Lasso`.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata`: "pairs" gives all pairs inside strata the same weight, "strata" gives it to all strata.
     tol : float, default=1e-8
         Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr`,
         values below 1e-6 count as 1e-6.
@@ -79,7 +82,11 @@ class AUCClassifier(AUCClassifierBase):
 
     Attributes
     ----------
-    {coef_, intercept_, classes_}
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        Puts the score 0 half-way between the class means; the AUC does not depend on it.
+    classes_ : ndarray of shape (2,)
+        The labels; the larger one is ranked above.
     gap_ : float or None
         Certificate: F(coef_) is at most this far above the optimum, rounding included (docs/theory.md, section 3). None
         where l2 = 0, and for "mcp" and "scad".
@@ -90,7 +97,8 @@ class AUCClassifier(AUCClassifierBase):
         F(coef_), to a relative error of 1e-6 or better. From moments alone (`partial_fit`, `fit_stream`,
         `fit_moments`) the error is up to 2 √(gap_ · F(0)) if that is more: where subtraction has lost digits, and for
         nearly collinear columns with a tiny l2 (docs/theory.md, section 3).
-    {l2_}
+    l2_ : float
+        The value of l2 that was used.
     n_iter_ : int
         Iterations done (1 for a direct solve).
     solver_ : {"moments", "products", "newton"}
@@ -103,7 +111,9 @@ class AUCClassifier(AUCClassifierBase):
     history_ : dict of ndarray
         Unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
         `stationarity`) for each iteration, the start included; with `max_fpr`, for each round of Newton steps.
-    {n_features_in_, feature_names_in_}
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
 
     Notes
     -----
@@ -204,14 +214,7 @@ class AUCClassifier(AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows)
         loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
-        return self._fit_rows(rows, classes, loss)
-
-    def _fit_rows(self, rows: Rows, classes: np.ndarray, loss: LossChoice) -> Self:
-        solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        fit = replace(self._solver, loss=loss).from_rows(rows, classes, solver)
-        self._store_exact(fit, rows.X)
-        if not sparse.issparse(rows.X):
-            warn_of_raw_columns(self, fit.moments, fit.l2)
+        fit_rows(self, rows, classes, loss)
         return self
 
     @checks_parameters(skip_nested=True)
@@ -222,7 +225,8 @@ class AUCClassifier(AUCClassifierBase):
 
         Parameters
         ----------
-        {X, y}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
         classes : array-like of shape (2,), optional
             Both labels, if the first rows may not show them.
         sample_weight : array-like of shape (n_samples,), optional
@@ -255,7 +259,9 @@ class AUCClassifier(AUCClassifierBase):
                 self._forget_columns()
             raise
         self.moments_ = moments
-        return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
+        if moments.complete:
+            keep_exact_fit(self, solver_of(self).from_moments(moments), like=rows.X)
+        return self
 
     @checks_parameters(skip_nested=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> Self:
@@ -290,14 +296,14 @@ class AUCClassifier(AUCClassifierBase):
         True
         """
         base.refuse_without_rows(self, "fit_stream")
-        blocks = base.RowBlocks(self, chunks, progress, takes_strata=True)
+        blocks = RowBlocks(self, chunks, progress, takes_strata=True)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         self._store_columns(moments.means.shape[1], blocks.feature_names)  # the names that limits may use
         if moments.has_scatter:
-            fit = self._solver.from_moments(moments)
+            fit = solver_of(self).from_moments(moments)
         else:
-            fit = self._solver.from_operator(base.BlockProducts(blocks, moments), moments)
-        self._store_exact(fit)
+            fit = solver_of(self).from_operator(BlockProducts(blocks, moments), moments)
+        keep_exact_fit(self, fit)
         if not blocks.sparse:
             warn_of_raw_columns(self, moments, fit.l2)
         return self
@@ -319,190 +325,43 @@ class AUCClassifier(AUCClassifierBase):
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, PairSums):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        fit = self._solver.from_moments(moments.copy())
-        return self._store_exact(fit)._store_columns(fit.moments.means.shape[1])
-
-    @property
-    def _solver(self) -> ExactSolver:
-        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
-
-    def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
-        """Store the optimum, and the moments if it was computed from them."""
-        solution, moments, l2, solver = fit
-        kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
-        kept |= {"pairs_": moments.pairs} if isinstance(moments, PairMoments) else {}
-        hint = " or rows in float64" if moments.rounding > 0.0 else ""
-        hint += CANCELLED if moments.has_cancelled else ""
-        if self.max_fpr is not None and not solution.w.any() and self.l1 == 0.0:
-            warn(NothingAtTheTop(self.max_fpr))
-        return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)
+        fit = solver_of(self).from_moments(moments.copy())
+        keep_exact_fit(self, fit)
+        return self._store_columns(fit.moments.means.shape[1])
 
 
-MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, X is read for each class
+def solver_of(estimator: Any) -> ExactSolver:
+    """The solver that the parameters of an exact estimator ask for."""
+    family = PenaltyFamily(estimator.penalty, estimator.gamma, estimator._limits)
+    return ExactSolver(estimator.l2, estimator.l1, estimator.tol, estimator.max_iter, family, estimator._loss)
 
 
-@base.share_estimator_texts
-class OneVsRestAUC(AUCClassifierBase):
-    """A linear scorer for each of several classes, which ranks rows of its class above all others; exact.
+def fit_rows(estimator: Any, rows: Rows, classes: np.ndarray, loss: LossChoice) -> None:
+    """Find the optimum for validated rows, by moments or by products with them, and keep it."""
+    is_sparse = sparse.issparse(rows.X)
+    solver = choose_solver(rows.X.shape[0], rows.X.shape[1], is_sparse)
+    fit = replace(solver_of(estimator), loss=loss).from_rows(rows, classes, solver)
+    keep_exact_fit(estimator, fit, like=rows.X)
+    if not is_sparse:
+        warn_of_raw_columns(estimator, fit.moments, fit.l2)
 
-    For each class k it minimises what `AUCClassifier` minimises with the rows of k as positives and all others as
-    negatives,
 
-        F_k(w) = p q · mean over pairs (i in k, j not in k) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁,
+def keep_exact_fit(estimator: Any, fit: ExactFit, like: Any = None) -> None:
+    """Assign the attributes of an optimum, with the moments if it was computed from them, and warn of what it lacks."""
+    solution, moments = fit.solution, fit.moments
+    hint = ""
+    if moments.rounding > 0.0:
+        hint = " or rows in float64"
+    if moments.has_cancelled:
+        hint += CANCELLED
 
-    with p the share of class k and q = 1 - p. F_k needs only sizes, means and covariances, and those of "all others"
-    follow from those of the single classes. So X is read once for all classes, and
-    ``OneVsRestClassifier(AUCClassifier())``, which reads it once for each, has the same result.
+    estimator._keep_fit(solution, moments.classes, moments.means, fit.l2, like=like, hint=hint)
+    estimator.solver_ = fit.solver
+    if fit.solver == "moments":
+        estimator.moments_ = moments
+    if isinstance(moments, PairMoments):
+        estimator.pairs_ = moments.pairs
 
-    Parameters
-    ----------
-    l2 : float or "auto", default="auto"
-        Weight of the squared norm, for all classes. "auto" is chosen for each class as in `AUCClassifier`. Columns of
-        very different scale need standardising first.
-    l1 : float, default=0.0
-        Weight of the absolute norm; positive values give zeros in `coef_`.
-    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
-        The score of each class must rise (1) or fall (-1) with a column; 0 leaves it free (docs/monotone.md).
-    {positive, bounds}
-    tol : float, default=1e-8
-        Relative accuracy: stop when the gap of a class is at most tol·F_k(0), F_k(0) = pq.
-    max_iter : int, default=1000
-        Most iterations of the iterative solvers for each class.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_classes, n_features)
-        With two classes of shape (1, n_features): the scorer of the larger label.
-    intercept_ : ndarray of shape (n_classes,), or (1,)
-        Puts the score 0 half-way between the mean of a class and that of all other rows.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    gap_ : ndarray of shape (n_classes,), or (1,)
-        Certificates: F_k(coef_[k]) is at most gap_[k] above its optimum.
-    objective_, l2_, n_iter_ : ndarray of shape (n_classes,), or (1,)
-        F_k(coef_[k]), the l2 that was used, and the iterations done, for each class.
-    solver_ : {"moments", "products"}
-        See `vrspam.estimators.exact.choose_solver`. From moments the d×d matrices of all classes are held together up
-        to 2 GB; beyond that, X is read once for each class.
-    {n_features_in_, feature_names_in_}
-
-    Notes
-    -----
-    All scorers are fitted to put their class one margin above the rest. `predict` compares them on that scale, so that
-    rare classes are predicted as readily as frequent ones. Where frequent classes should be preferred, or probabilities
-    are needed, calibrate the scores on held-out rows: ``CalibratedClassifierCV(OneVsRestAUC(), ensemble=False)``.
-
-    Other losses, penalties and feature maps need a separate fit for each class:
-    ``sklearn.multiclass.OneVsRestClassifier(AUCClassifier(loss="squared_hinge"))``.
-
-    See Also
-    --------
-    vrspam.metrics.one_vs_rest_auc : what `score` returns.
-    vrspam.metrics.hand_till_auc : Hand & Till's M, the mean AUC over pairs of classes.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.model_selection import train_test_split
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import OneVsRestAUC, metrics
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
-    >>> model = make_pipeline(StandardScaler(), OneVsRestAUC()).fit(X_train, y_train)
-    >>> model[-1].coef_.shape
-    (3, 13)
-    >>> print(f"{model.score(X_test, y_test):.3f} {metrics.hand_till_auc(y_test, model.decision_function(X_test)):.3f}")
-    1.000 1.000
-    """
-
-    _parameter_constraints: dict = {**base.PENALTY_CONSTRAINTS, **LIMITS}
-    penalty = "elasticnet"
-
-    def __init__(self, l2="auto", l1=0.0, *, monotonic_cst=None, positive=False, bounds=None, tol=1e-8, max_iter=1000):
-        self.l2 = l2
-        self.l1 = l1
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = True
-        return tags
-
-    @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> Self:
-        """Find the optimum of each class against the rest.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two or more different labels of any type that can be sorted.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        rows = self._validate_rows(X, y, sample_weight)
-        classes = self._labels(rows, several=True)
-        (X, y, weights), (n, d) = rows, rows.X.shape
-        solver, codes = choose_solver(n, d, sparse.issparse(X)), np.searchsorted(classes, y)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(limits=self._limits))
-        of_all: Any = [None] * classes.size
-        if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
-            kept = {"scatter": solver == "moments", "precise": d < COARSE_FROM}
-            with blas_threads(columns=d):
-                of_all = one_vs_rest_moments(X, codes, weights, classes.size, **kept)
-        fits: list[Solution] = []
-        l2s, intercepts, coarse = [], [], 0
-        for k, moments in enumerate(of_all):
-            if classes.size == 2 and k == 0:
-                continue
-            fit = exact.from_rows(Rows(X, codes == k, weights), np.array([False, True]), solver, moments)
-            if not fits and not sparse.issparse(X):
-                warn_of_raw_columns(self, fit.moments, fit.l2)
-            fits.append(fit.solution)
-            l2s.append(fit.l2)
-            intercepts.append(-float(fit.solution.w @ fit.moments.means.sum(axis=0)) / 2.0)
-            coarse += not fit.solution.converged and fit.moments.rounding > 0.0  # from products in float32
-            del fit, moments  # the d×d matrices of two classes are never held together
-        coefs = np.stack([solution.w for solution in fits])
-        if not np.isfinite(coefs).all():
-            raise ValueError(
-                "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) or give a "
-                "larger l2."
-            )
-        self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
-        own: Any = self  # one entry per class, where others have a number
-        own.l2_, own.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
-        own.gap_ = np.array([np.nan if one.gap is None else one.gap for one in fits])
-        own.n_iter_ = np.array([one.n_iter for one in fits])
-        missed = [solution for solution in fits if not solution.converged]
-        if missed:  # one warning for all classes
-            worst = max(missed, key=lambda solution: solution.left)
-            hint = " or rows in float64" if coarse else ""
-            hint += f" (so for {len(missed)} of {len(fits)} classes)"
-            warn(NotConverged(type(self).__name__, worst.n_iter, worst.left, hint))
-        return self
-
-    def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
-        """Mean over the classes of the area under the ROC curve against all others.
-
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        float
-            `vrspam.metrics.one_vs_rest_auc`: classes that y does not hold are left out, with a warning.
-        """
-        scores, y = self.decision_function(X), column_or_1d(y)
-        self._refuse_unknown_labels(y)
-        return metrics.one_vs_rest_auc(y, scores, sample_weight=sample_weight, labels=self.classes_)
+    if estimator.max_fpr is not None and not solution.w.any() and estimator.l1 == 0.0:
+        warn(NothingAtTheTop(estimator.max_fpr))
+    warn_of_missed_tolerance(estimator, solution, hint)

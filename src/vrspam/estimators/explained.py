@@ -8,52 +8,88 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam import inspection
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_columns
-from vrspam.estimators.base import MAPS_ON_HOST, names_as_read
+from vrspam.estimators.base import MAPS_ON_HOST, PairwiseEstimator, names_as_read
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.tables.frames import check_frame, in_order, is_frame
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    if (estimator.calibration_ if hasattr(estimator, "coef_") else estimator.calibration) is None:
+    calibration = estimator.calibration_ if hasattr(estimator, "coef_") else estimator.calibration
+    if calibration is not None:
+        return True
+    if "calibration" in estimator.get_params(deep=False):
         raise AttributeError(
             "predict_proba needs calibrated scores: fit with calibration='sigmoid' or calibration='isotonic'."
-            if "calibration" in estimator.get_params(deep=False)
-            else "A ranker has no probabilities: its scores have no unit."
         )
-    return True
+    raise AttributeError("A ranker has no probabilities: its scores have no unit.")
 
 
-class ExplainedScores(BaseEstimator):
+class ExplainedEstimator(PairwiseEstimator):
     """Base of estimators with a score that is linear in columns or features: calibration, and a reading by column.
 
     With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
     for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
     """
 
+    features: Any
     _read_later: Any  # makes the reading, where `fit` has not
     _centre: np.ndarray
+    _out_of_fold_there: HeldOut  # on a device, if the rows are
+    _table_schema: Any = None  # `TableSchema`: how the columns of a frame were read, if they were
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        as_they_are = isinstance(self.features, str) and self.features == "linear"
+        tags.input_tags.allow_nan = not as_they_are
+        tags.array_api_support = tags.array_api_support and as_they_are
+        return tags
 
     @cached_property
     def _reading(self) -> inspection.Shapes | str:
         """The reading of the score, or why there is none; made at first use, if `fit` has not made it."""
         return self._read_later()
 
-    def _scores_by_map(self, X) -> np.ndarray:
-        """Scores of rows, where the model has a feature map."""
+    @cached_property
+    def out_of_fold_(self) -> HeldOut:
+        """The held-out rows at the chosen point; those on a device come to the host when they are first asked for."""
+        if "_out_of_fold_there" not in self.__dict__:
+            raise AttributeError("out_of_fold_ is there after fit.")
+        return self._out_of_fold_there.on_host()
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of the rows of X: higher means more likely `classes_[1]`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        if self.features_ is None:
+            return super().decision_function(X)
         rows = self._mapped(X)
         if not isinstance(self.features_, FeatureMap):
             return rows @ self.coef_[0] + self.intercept_[0]
-        coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        parts = parts if coef is self.coef_ else self.features_.parts(self.coef_[0])
-        return parts.scores(rows.X)[:, 0] + self.intercept_[0]
+        return self._parts().scores(rows.X)[:, 0] + self.intercept_[0]
+
+    def _parts(self) -> Any:
+        """The parts of the score: those that `fit` has made, unless the coefficients were replaced since."""
+        if "_kept_parts" in self.__dict__:
+            coef, parts = self._kept_parts
+            if coef is self.coef_:
+                return parts
+        return self.features_.parts(self.coef_[0])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X) -> np.ndarray:
@@ -73,7 +109,9 @@ class ExplainedScores(BaseEstimator):
         scores = self.decision_function(X)
         positive = self.calibration_(array_api.on_host(scores) - self.baseline_)
         both = np.column_stack([1.0 - positive, positive])
-        return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
+        if array_api.device_namespace(scores) is None:
+            return both
+        return array_api.beside(both, scores)
 
     def __getstate__(self) -> dict[str, Any]:
         """Store the reading, not the function that makes it; the parts of the score can be computed from the rest."""
@@ -87,23 +125,24 @@ class ExplainedScores(BaseEstimator):
         if array_api.device_namespace(X) is not None:
             raise ValueError(MAPS_ON_HOST)
         check_columns(X, rounding=False)
-        if is_frame(X):
-            check_frame(X)
-            reading = getattr(self, "_table_schema", None)
-            messy = reading is not None and (reading.categorical or reading.readings or reading.identifiers)
-            if messy and hasattr(self, "feature_names_in_"):
-                X = in_order(X, self.feature_names_in_)
-            validate_data(self, X, reset=False, skip_check_array=True)
-            if reading is not None:
-                X = reading.read_frame(X)
-        else:
+        if not is_frame(X):
             floats = [np.float64, np.float32]
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=floats, ensure_all_finite="allow-nan")
+            return MappedArray(X, self.features_)
+
+        check_frame(X)
+        schema = self._table_schema
+        messy = schema is not None and (schema.categorical or schema.readings or schema.identifiers)
+        if messy and hasattr(self, "feature_names_in_"):
+            X = in_order(X, list(self.feature_names_in_))
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if schema is not None:
+            X = schema.read_frame(X)
         return MappedArray(X, self.features_)
 
     def _groups(self) -> dict[str, inspection.Places]:
         check_is_fitted(self, "coef_")
-        names = names_as_read(self, getattr(self, "_table_schema", None))
+        names = names_as_read(self, self._table_schema)
         return inspection.column_groups(self.features_, names, self.coef_.shape[1])
 
     def _read_curves(self, attribute: str) -> inspection.Shapes:
@@ -154,15 +193,19 @@ class ExplainedScores(BaseEstimator):
         features has 0.
         """
         check_is_fitted(self, "coef_")
-        apart = getattr(self.features_, "keeps_columns_apart", self.features_ is None)
-        if isinstance(self._reading, str) and apart:  # the rows were not in memory
+        if isinstance(self._reading, str) and self._keeps_columns_apart:  # the rows were not in memory
             effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
-        if self.features_ is not None and (reading := getattr(self, "_table_schema", None)) is not None:
-            effects = reading.by_column(effects)
+        if self.features_ is not None and self._table_schema is not None:
+            effects = self._table_schema.by_column(effects)
         total = effects.sum()
         return effects / total if total > 0.0 else np.zeros_like(effects)
+
+    @property
+    def _keeps_columns_apart(self) -> bool:
+        """Whether each feature is made of one column."""
+        return self.features_ is None or getattr(self.features_, "keeps_columns_apart", False)
 
     def explain_one(self, x) -> dict[str, float]:
         """What each column adds to the score of one row; the parts add up to `decision_function`.
@@ -180,47 +223,72 @@ class ExplainedScores(BaseEstimator):
             means. The part "interactions" is the rest of the score, if the score is not a sum of curves. Without
             curves the parts are those of the features. With calibration the part "baseline" is `baseline_`.
         """
-        groups, coef = self._groups(), array_api.on_host(self.coef_)[0]
-        x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
-        x = self._row_of(x) if isinstance(x, Mapping) else x
-        if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
-            named = getattr(self, "_table_schema", None) is not None and hasattr(self, "feature_names_in_")
-            x = self._row_of(x.to_dict()) if named else x.to_frame().T
-        X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
-        if X.shape[0] != 1:
-            raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")
-        apart = self.features_ is None or getattr(self.features_, "keeps_columns_apart", False)
+        groups = self._groups()
+        X = self._one_row(x)
         if self.features_ is None:
             row: Any = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         else:
             row = self._mapped(X)
-        if not apart and isinstance(self._reading, inspection.Shapes):
+
+        if not self._keeps_columns_apart and isinstance(self._reading, inspection.Shapes):
             scores = row @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
             parts = {name: float(part[0]) for name, part in self._reading.parts(row.X, scores).items()}
         else:
-            centred = (row.toarray() if sparse.issparse(row) else row[:1])[0] - self._centre
+            coef = array_api.on_host(self.coef_)[0]
+            values = row.toarray() if sparse.issparse(row) else row[:1]
+            centred = values[0] - self._centre
             parts = {name: float(coef[where] @ centred[where]) for name, where in groups.items()}
         if self.baseline_ != 0.0:
-            parts[inspection.distinct([*parts, "baseline"])[-1]] = self.baseline_
+            name = inspection.distinct([*parts, "baseline"])[-1]
+            parts[name] = self.baseline_
         return parts
 
-    def _row_of(self, values: Mapping[str, Any]) -> Any:
+    def _one_row(self, x: Any) -> Any:
+        """One row, in any of the forms that `explain_one` takes, as a frame or an array of one row."""
+        if array_api.device_namespace(x) is not None:
+            x = array_api.on_host(x)
+        if isinstance(x, Mapping):
+            x = self._frame_of(x)
+        elif hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
+            named = self._table_schema is not None and hasattr(self, "feature_names_in_")
+            x = self._frame_of(x.to_dict()) if named else x.to_frame().T
+        X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
+        if X.shape[0] != 1:
+            raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")
+        return X
+
+    def _frame_of(self, values: Mapping[str, Any]) -> Any:
         """A dict as a frame of one row; as an array of numbers where no library for frames is installed."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError("explain_one takes a dict only if fit had names of columns: give a sequence of numbers.")
-        if missing := [name for name in names if name not in values]:
+        missing = [name for name in names if name not in values]
+        if missing:
             raise ValueError(f"explain_one needs a value for each column, or None: {missing[0]!r} has none.")
-        row = {str(name): [values[name]] for name in names}
-        if (schema := getattr(self, "_table_schema", None)) is None:
-            row = {name: [np.nan if one is None else float(one)] for name, (one,) in row.items()}
-        for name, known in {} if schema is None else schema.categorical.items():
-            (one,) = row[name]
-            if isinstance(one, int | float) and one == one:  # a category that is a number, which a row may hold as 1.0
-                row[name] = [str(int(one)) if str(one) not in known and float(one).is_integer() else str(one)]
+
+        row = {str(name): values[name] for name in names}
+        if self._table_schema is None:
+            row = {name: np.nan if value is None else float(value) for name, value in row.items()}
+        else:
+            for name, known in self._table_schema.categorical.items():
+                row[name] = as_category(row[name], known)
         for backend in ("pandas", "polars", "pyarrow"):
             with suppress(ImportError):
-                return nw.from_dict(row, backend=backend).to_native()
-        if schema is None:
-            return np.array([[one for (one,) in row.values()]])
+                return nw.from_dict({name: [value] for name, value in row.items()}, backend=backend).to_native()
+        if self._table_schema is None:
+            return np.array([list(row.values())])
         raise ImportError("explain_one makes a frame of a dict: install pandas, polars or pyarrow.")
+
+
+def as_category(value: Any, known: Any) -> Any:
+    """A number as the text of a known category: a row may hold the category "1" as 1.0.
+
+    >>> as_category(1.0, ("0", "1")), as_category(2.5, ("0", "1")), as_category("a", ("a",))
+    ('1', '2.5', 'a')
+    """
+    is_number = isinstance(value, int | float) and value == value
+    if not is_number:
+        return value
+    if str(value) not in known and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -10,6 +10,7 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, che
 from vrspam._utils.progress import StatusLine
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam.estimators import base
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, PenaltyFamily, Separable
 from vrspam.penalties.family import PENALTIES
@@ -22,8 +23,7 @@ from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, varia
 VARIANTS = ("paper", "centred", "accelerated")
 
 
-@base.share_estimator_texts
-class VRSPAMClassifier(base.AUCClassifierBase):
+class VRSPAMClassifier(PairwiseClassifier):
     """Linear AUC scorer by variance-reduced stochastic steps; the default is a faster variant of the paper's.
 
     It minimises, with p the share of positives and q = 1 - p,
@@ -50,7 +50,13 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         l2 = 0, run as the variant "centred" started at 0, and refuse a sparse X and the variant "paper".
     gamma : float, optional
         Applies only to "mcp" (default 3.0) and "scad" (default 3.7).
-    {monotonic_cst, positive, bounds}
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. For a linear
+        score this is the sign of a coefficient (docs/monotone.md).
+    positive : bool, default=False
+        All coefficients are at least 0, as in scikit-learn's `Lasso`.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
@@ -79,14 +85,19 @@ class VRSPAMClassifier(base.AUCClassifierBase):
 
     Attributes
     ----------
-    {coef_, intercept_, classes_}
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        Puts the score 0 half-way between the class means; the AUC does not depend on it.
+    classes_ : ndarray of shape (2,)
+        The labels; the larger one is ranked above.
     gap_ : float or None
         Certificate: F(coef_) is at most this far above the optimum. None for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only, see `AUCClassifier`.
     objective_ : float
         F(coef_).
-    {l2_}
+    l2_ : float
+        The value of l2 that was used.
     variant_ : {"accelerated", "centred", "paper", "pair"}
         The variant that ran.
     n_iter_ : int
@@ -97,7 +108,9 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         "scad" also `stationarity`), `step_size`, `retries` (epochs undone), and with `record_variance` also
         `variance`: Σ_i π_i ‖v_i - ∇f(w)‖² over all rows i with their probabilities π_i, at the point w where the
         epoch's next step would have been taken and against the epoch's own anchor, before the anchor moves.
-    {n_features_in_, feature_names_in_}
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
 
     Notes
     -----
@@ -203,12 +216,12 @@ class VRSPAMClassifier(base.AUCClassifierBase):
             assert data.weights is not None
             data = Rows(data.X[counted], data.y[counted], data.weights[counted])
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
-        l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
+        l2 = resolve_l2(self.l2, moments)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
         family = PenaltyFamily(self.penalty, self.gamma, self._limits)
-        objective = objective_on_rows(rows, l2, l1, family)
-        asked = usual_spelling(self.variant, VARIANTS)
-        variant = variant_that_runs(asked, objective.penalty, rows.is_sparse, *rows.X.shape)
+        objective = objective_on_rows(rows, l2, float(self.l1), family)
+        wanted = usual_spelling(self.variant, VARIANTS)
+        variant = variant_that_runs(wanted, objective.penalty, rows.is_sparse, *rows.X.shape)
         solver = VRSPAM(
             rows,
             variant,
@@ -216,7 +229,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
             inner_steps=self.inner_steps,
             rng=base.generator(self.random_state),
             record_variance=self.record_variance,
-            extrapolates=extrapolates(asked, variant, objective.penalty),
+            extrapolates=extrapolates(wanted, variant, objective.penalty),
         )
         with StatusLine(f"VRSPAM {variant}:", bar=False, enabled=bool(self.verbose)) as line:
 
@@ -232,4 +245,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
         solution = measured_on_centred_rows(objective, solution, data, moments, tol=self.tol)
-        return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
+        self._keep_fit(solution, moments.classes, moments.means, l2)
+        self.variant_ = variant
+        base.warn_of_missed_tolerance(self, solution)
+        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,12 @@ class Ranked(RankedPairs):
     def measure_name(self) -> str:
         """What `columns` measures, in words."""
         return "concordance" if self.stratum is None else "AUC inside strata"
+
+    def renumbered(self) -> Ranked:
+        """The same pairs, with strata numbered without gaps."""
+        if self.stratum is None:
+            return self
+        return replace(self, stratum=np.unique(self.stratum, return_inverse=True)[1])
 
     def moments(
         self,

@@ -20,6 +20,7 @@ from vrspam._utils.blas import blas_threads
 from vrspam._utils.findings import Finding
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.progress import is_terminal
+from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps
 from vrspam.measures.rows import two_sides
@@ -31,7 +32,7 @@ from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine
 from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.repeats import TableClassifier
+from vrspam.tool.repeats import describe_step
 from vrspam.tool.table import OpenedTable, RowSample
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
@@ -118,7 +119,6 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         l1s=_l1s_of_lines(opened, plan) if plan.l1 == "auto" else plan.l1,
         folds=folds,
         features=_maps(plan, rows, few),
-        kind=TableClassifier,
         random_state=plan.random_state,
     )
     searched = run_in_memory(search, plan, opened, rows, positive)
@@ -186,7 +186,6 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
         opened.schema.feature_names,
         l1s=l1_grid(plan, moments, scaling),
         folds=folds,
-        kind=AUCClassifierCV,
         random_state=plan.random_state,
     )
     searched = run_in_memory(search, plan, opened, X, positive)
@@ -220,7 +219,6 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
         opened.schema.feature_names,
         l1s=l1_grid(plan, moments, scaling),
         folds=HashFolds(plan.n_splits, plan.random_state),
-        kind=AUCClassifierCV,
     )
     findings = [*examine(opened, plan, sample).findings, *constant]
     searched = run_on_blocks(search, plan, replace(opened, scaling=scaling))
@@ -269,7 +267,6 @@ def make_search(
     *,
     l1s: Any,
     folds: Any,
-    kind: type[AUCClassifierCV],
     **options: Any,
 ) -> Any:
     """The estimator that a plan asks for, for columns or features of these names."""
@@ -285,14 +282,10 @@ def make_search(
         **options,
     }
     if plan.event is not None:
-        search: Any = ConcordanceRankerCV(**common)
-        search._reads_columns = kind._reads_columns
-        search._in_words = kind._in_words
-    else:
-        no_probabilities = plan.calibration == "none" or plan.within is not None
-        search = kind(calibration=None if no_probabilities else plan.calibration, max_fpr=plan.max_fpr, **common)
-    search._orders = plan.ordered or {}
-    return search
+        return ConcordanceRankerCV(**common)
+    no_probabilities = plan.calibration == "none" or plan.within is not None
+    calibration = None if no_probabilities else plan.calibration
+    return AUCClassifierCV(calibration=calibration, max_fpr=plan.max_fpr, **common)
 
 
 def run_in_memory(search: Any, plan: TrainPlan, opened: OpenedTable, X: Any, positive: np.ndarray) -> Searched:
@@ -309,7 +302,7 @@ def run_in_memory(search: Any, plan: TrainPlan, opened: OpenedTable, X: Any, pos
     def fit(estimator: Any) -> Any:
         estimator.set_params(verbose=int(is_terminal(sys.stderr)))
         with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
-            return estimator.fit(X, **rows)
+            return fit_read_columns(estimator, X, orders=plan.ordered, in_words=describe_step, **rows)
 
     fitted = fit(search)
     held_out = fitted.out_of_fold_

@@ -1,29 +1,33 @@
-"""`ConcordanceRanker` and `ConcordanceRankerCV`: rank rows by a number or by times with censoring, exactly."""
+"""`ConcordanceRanker`: rank rows by a number, or by times with censoring, exactly."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from vrspam import metrics
 from vrspam._utils import validation
-from vrspam._utils.parameters import checks_parameters, constructor_without
+from vrspam._utils.parameters import StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
-from vrspam.estimators.base import share_estimator_texts
-from vrspam.estimators.cv import AUCClassifierCV
-from vrspam.estimators.exact import AUCClassifier
-from vrspam.features.mapped import is_plain
+from vrspam.estimators import base
+from vrspam.estimators.base import PairwiseEstimator
+from vrspam.estimators.exact import fit_rows
 from vrspam.metrics.concordance import canonical_target
+from vrspam.moments import PairMoments
+from vrspam.objective import LOSSES, PenaltyFamily
 from vrspam.pairs import LossChoice, Ranked
-from vrspam.tables.frames import needs_reading
+from vrspam.solvers.limits import LIMITS
 
 
-def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
-    """Times and events of a target, and what makes a row rank higher: "event" or "y"."""
+def read_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
+    """Times and events of a target, and what makes a row rank higher: "event" or "y".
+
+    >>> read_target([3.0, 1.0], [True, False])
+    (array([3., 1.]), array([ True, False]), 'event')
+    """
     structured = getattr(getattr(y, "dtype", None), "names", None) is not None
     if not structured:
         y = column_or_1d(y, warn=True)
@@ -41,14 +45,22 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
     return time, happened, "event" if structured or event is not None else "y"
 
 
-class Ranker(BaseEstimator):
-    """Base of both rankers, on top of an estimator of two classes: their target, their score and their tags."""
+class RankedRows(NamedTuple):
+    """Validated rows whose y are two classes that stand for the target, and the loss on the pairs that count."""
+
+    rows: Rows
+    loss: LossChoice
+    higher: str  # what ranks higher: an earlier "event", or a larger "y"
+
+
+class PairwiseRanker(PairwiseEstimator):
+    """Base of both rankers: their target, their score and their attributes."""
 
     max_fpr = None
+    strata_weight: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags = None, None
         tags.array_api_support = False
         return tags
 
@@ -59,34 +71,38 @@ class Ranker(BaseEstimator):
 
     fit_stream = fit_moments = partial_fit
 
-    def _rows_and_loss(
+    def _ranked_rows(
         self, X: Any, y: Any, event: Any, strata: Any, sample_weight: Any, table: bool = False
-    ) -> tuple[Rows, LossChoice]:
-        """Validated rows, whose y are two classes that stand for the target, and the loss on the pairs that count."""
-        target = None if y is None else _of_target(y, event)
-        rows = self._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
-        assert target is not None
-        time, happened, higher = target
+    ) -> RankedRows:
+        """Validate the rows and their target; which pairs count follows from times, events and strata."""
+        if y is None:
+            self._validate_rows(X, None, sample_weight, table=table)  # scikit-learn says that y is missing
+        time, happened, higher = read_target(y, event)
+        rows = self._validate_rows(X, np.zeros(time.size), sample_weight, table=table)
         if not happened.any():
             raise ValueError("No row has its event: with all rows censored no two of them can be compared.")
-        numbers = None if strata is None else validation.numbers_of(strata, time.size, "strata", "stratum")
-        numbers = None if numbers is None or numbers.max(initial=0) == 0 else numbers
-        counted = slice(None) if rows.weights is None else rows.weights > 0.0
-        self._higher = higher
-        if numbers is None and happened[counted].all() and np.unique(time[counted]).size == 2:
-            return rows._replace(y=time < time[counted].max()), self._loss  # two classes: the AUC
-        pairs = Ranked(-time, happened, numbers, self.strata_weight == "strata")
-        return rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs)
+        stratum = None
+        if strata is not None:
+            stratum = validation.numbers_of(strata, time.size, "strata", "stratum")
+            if stratum.max(initial=0) == 0:  # one stratum holds all rows
+                stratum = None
 
-    def _as_ranker(self, rows: Rows, loss: LossChoice) -> Self:
-        """Set the attributes of a ranker, and remove those of a classifier."""
-        self.higher_ = self.__dict__.pop("_higher")
+        counted = slice(None) if rows.weights is None else rows.weights > 0.0
+        if stratum is None and happened[counted].all() and np.unique(time[counted]).size == 2:
+            two_classes = rows._replace(y=time < time[counted].max())
+            return RankedRows(two_classes, self._loss, higher)  # the AUC
+        pairs = Ranked(-time, happened, stratum, self.strata_weight == "strata")
+        return RankedRows(rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs), higher)
+
+    def _keep_ranking(self, ranked: RankedRows) -> None:
+        """Assign the attributes of a ranker, and remove that of a classifier."""
+        rows, loss, higher = ranked
+        self.higher_ = higher
         if not hasattr(self, "pairs_"):
             weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
             self.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
         self._inside_strata = loss.pairs.units is not None
-        self.__dict__.pop("classes_", None)
-        return self
+        del self.classes_
 
     def predict(self, X) -> np.ndarray:
         """Scores of the rows: the higher, the higher the row ranks.
@@ -121,21 +137,24 @@ class Ranker(BaseEstimator):
             `vrspam.metrics.concordance_index`; NaN, with a warning, where no two rows can be compared.
         """
         scores = self.predict(X)
-        time, happened, higher = _of_target(y, event)
+        time, happened, higher = read_target(y, event)
         if higher != self.higher_:
-            raise ValueError(
-                "This model ranks earlier events higher: give score the events too."
-                if self.higher_ == "event"
-                else "This model ranks larger y higher, and was fitted without events: leave event out."
-            )
-        if strata is None and getattr(self, "_inside_strata", False):
+            if self.higher_ == "event":
+                raise ValueError("This model ranks earlier events higher: give score the events too.")
+            raise ValueError("This model ranks larger y higher, and was fitted without events: leave event out.")
+        if strata is None and self._inside_strata:
             warn(ScoredAcrossStrata())
-        more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": self.strata_weight}
-        return metrics.concordance_index(time, scores, event=happened, **more)
+        return metrics.concordance_index(
+            time,
+            scores,
+            event=happened,
+            strata=strata,
+            sample_weight=sample_weight,
+            strata_weight=self.strata_weight,
+        )
 
 
-@share_estimator_texts
-class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
+class ConcordanceRanker(PairwiseRanker):
     """The linear scorer that ranks rows by a number, or by times with censoring, at the least pairwise loss; exact.
 
     Of two rows (i, j) that can be compared, i should score higher than j. The ranker minimises
@@ -154,14 +173,18 @@ class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
     ----------
     l2, l1, loss, penalty, gamma, monotonic_cst, positive, bounds, tol, max_iter, random_state
         As in `AUCClassifier`, with κ in place of pq. ``loss="squared_hinge"`` keeps about log2(n) numbers for each row.
-    {strata_weight}
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata`: "pairs" gives all pairs inside strata the same weight, "strata" gives it to all strata.
 
     Attributes
     ----------
     coef_, intercept_, gap_, stationarity_, objective_, l2_, n_iter_, solver_, history_, n_features_in_, \
 feature_names_in_
         As in `AUCClassifier`. `intercept_` puts the score 0 half-way between the means of upper and lower rows.
-    {pairs_, higher_}
+    pairs_ : float
+        The number of pairs that can be compared; with weights the sum of c_i c_j.
+    higher_ : {"event", "y"}
+        What ranks higher: an earlier event, or a larger y.
     moments_ : PairMoments
         The sums over pairs the solution came from, when `solver_` is "moments"; `vrspam.coef_path` takes them.
 
@@ -183,8 +206,52 @@ feature_names_in_
     (0.4, 0.73)
     """
 
-    _works_on_devices = False
-    __init__ = constructor_without(AUCClassifier, "max_fpr")
+    moments_: PairMoments
+    _parameter_constraints: dict = {
+        **base.PENALTY_CONSTRAINTS,
+        "loss": [StrOptions(set(LOSSES))],
+        **base.CHOSEN_PENALTY,
+        **LIMITS,
+        "strata_weight": [StrOptions({"pairs", "strata"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        l2="auto",
+        l1=0.0,
+        *,
+        loss="squared",
+        penalty="elasticnet",
+        gamma=None,
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
+        strata_weight="pairs",
+        tol=1e-8,
+        max_iter=1000,
+        random_state=None,
+    ):
+        self.l2 = l2
+        self.l1 = l1
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.strata_weight = strata_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _validate_params(self) -> None:
+        check_parameters(self)
+        PenaltyFamily(self.penalty, self.gamma).check(self.l1)
+
+    @property
+    def _loss(self) -> LossChoice:  # type: ignore[override]
+        return LossChoice(self.loss)
 
     @checks_parameters(skip_nested=True)
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> Self:
@@ -207,76 +274,7 @@ feature_names_in_
         -------
         self
         """
-        rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight)
-        self._fit_rows(rows, np.array([False, True]), loss)
-        return self._as_ranker(rows, loss)
-
-
-@share_estimator_texts
-class ConcordanceRankerCV(Ranker, AUCClassifierCV):  # type: ignore[misc]
-    """`ConcordanceRanker` with penalties, and feature maps, chosen by cross-validation of the concordance index.
-
-    At each point of the grid and on the training part of each fold it minimises, exactly, what `ConcordanceRanker`
-    does, and takes the concordance of the pairs inside the validation part. Which way a score points: without events,
-    rows of larger y score higher; with `event`, or a structured y, rows with an earlier event do.
-
-    Parameters
-    ----------
-    l2s, l1s, loss, penalty, gamma, cv, selection, monotonic_cst, positive, bounds, tol, max_iter, n_jobs, \
-random_state, verbose
-        As in `AUCClassifierCV`, with κ, the share of ordered pairs that can be compared, in place of pq. A number of
-        folds spreads events and ranks evenly over them.
-    {strata_weight}
-    features : str, transformer, list of these, or dict, default="linear"
-        As in `AUCClassifierCV`. The trees of "forest" and "boosted" learn for each row the share of its pairs in which
-        it is the upper one, weighted by the number of pairs; "auto" does without these trees.
-
-    Attributes
-    ----------
-    best_score_ : float
-        Mean concordance over the validation folds at the chosen point; too high, because the point was chosen by it.
-    corrected_score_, corrected_interval_ : float, tuple of two floats
-        That concordance, corrected for the choice, and its 95 % interval: what to expect of new rows.
-    auc_path_, score_path_ : ndarray of shape (len(l2s), len(l1s), folds)
-        The concordance on each validation part. Likewise the column `auc` of `selection_`.
-    {pairs_, higher_}
-    coef_, intercept_, l2_, l1_, gap_, features_, selection_, shape_functions_, interactions_, importances_, \
-feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
-        As in `AUCClassifierCV`. In `out_of_fold_`, `positive` marks rows that are the upper one in most of their pairs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vrspam import ConcordanceRankerCV
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((400, 3))
-    >>> months, died = rng.exponential(np.exp(-(X[:, 0] ** 2))), rng.random(400) < 0.6
-    >>> model = ConcordanceRankerCV(features="additive").fit(X, months, event=died)
-    >>> print(f"{model.best_score_:.1f}")
-    0.7
-    """
-
-    _works_on_devices = _trees_in_auto = False
-    scoring, calibration, threshold = "auto", None, None
-    __init__ = constructor_without(AUCClassifierCV, "max_fpr", "scoring", "calibration", "threshold")
-
-    @checks_parameters(skip_nested=False)
-    def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> Self:
-        """Choose the penalties, and the feature map, on the folds and fit them on all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        y, event, strata, sample_weight
-            As in `ConcordanceRanker.fit`. Folds hold out whole strata.
-        groups : array-like of shape (n_samples,), optional
-            Rows that belong together, which folds hold out together.
-
-        Returns
-        -------
-        self
-        """
-        plain = is_plain(self.features, X) and not needs_reading(X)
-        rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight, table=not plain)
-        self._fit_folded(rows, np.array([False, True]), loss, groups, plain)
-        return self._as_ranker(rows, loss)
+        ranked = self._ranked_rows(X, y, event, strata, sample_weight)
+        fit_rows(self, ranked.rows, np.array([False, True]), ranked.loss)
+        self._keep_ranking(ranked)
+        return self
