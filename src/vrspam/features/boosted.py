@@ -24,6 +24,7 @@ from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import N_NODES, Curves, Indicators
 from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of
 from vrspam.metrics import roc_auc_columns
+from vrspam.pairs import TWO_CLASSES, Pairs
 from vrspam.tables import frames
 
 SHRINKAGE = 10.0  # rows of mean label that are added to those of each category
@@ -92,7 +93,12 @@ class LabelledTrees(FeatureMap):
         self.groves_ = [self.grower(X, labels == classes[-1], weights)((0, np.arange(labels.size)))]
 
     def grower(
-        self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None, pairs: Any = None
+        self,
+        X,
+        positive: np.ndarray,
+        weights: np.ndarray | None,
+        groups: np.ndarray | None = None,
+        pairs: Pairs = TWO_CLASSES,
     ) -> Grower:
         """Return a function that grows the trees of some of these rows; several threads may call it.
 
@@ -127,7 +133,7 @@ class LabelledTrees(FeatureMap):
         positive: np.ndarray,
         weights: np.ndarray | None,
         order: np.ndarray,
-        pairs: Any,
+        pairs: Pairs,
         seed: int,
         n_trees: int | None,  # None: the loss of a tenth of the rows, or of the groups, decides
         given: tuple[int, np.ndarray],
