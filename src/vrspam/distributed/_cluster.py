@@ -77,10 +77,11 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
     if moments.n_features is None:
         raise ValueError(NO_ROWS)
     estimator._store_columns(moments.n_features, blocks.feature_names)
+    solver = solver_of(estimator, moments.n_features)
     if full:
-        fit = solver_of(estimator).from_moments(moments)
+        fit = solver.from_moments(moments)
     else:
-        fit = solver_of(estimator).from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
+        fit = solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
     keep_exact_fit(estimator, fit)
 
 

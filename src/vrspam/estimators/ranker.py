@@ -14,12 +14,12 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import PairwiseEstimator
+from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.exact import fit_rows
 from vrspam.metrics.concordance import canonical_target
 from vrspam.moments import PairMoments
 from vrspam.objective import LOSSES, PenaltyFamily
 from vrspam.pairs import LossChoice, Ranked
-from vrspam.solvers.limits import LIMITS
 
 
 def read_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:

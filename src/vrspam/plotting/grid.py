@@ -10,11 +10,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from numpy.typing import ArrayLike
 
 from vrspam._utils.texts import shorten_distinct
+from vrspam.estimators.coef_path import coef_path
+from vrspam.estimators.constraints import limits_of
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
 from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
-from vrspam.solvers.limits import limits_of
-from vrspam.solvers.path import coef_path
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
 NAMES = {
