@@ -17,15 +17,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from vrspam._utils.messages import LossName, Parameter, WordedError
-from vrspam._utils.validation import Rows
-from vrspam.metrics.partial import check_max_fpr
-from vrspam.moments import AddableSums, ClassMoments, PairMoments, PairSums, RankedPairs
+from vrspam._utils.messages import LossName
+from vrspam.moments import PairSums
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
-    PairProducts,
     QuadraticLoss,
     SmoothLoss,
     SquaredPairLoss,
