@@ -24,7 +24,7 @@ from vrspam.estimators.search import (
     takes_raw_columns,
 )
 from vrspam.estimators.streams import RowBlocks
-from vrspam.features.mapped import SPELLED_NAMES
+from vrspam.features.names import SPELLED_NAMES
 from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds

@@ -22,8 +22,9 @@ from vrspam.estimators.base import names_as_read, warn_of_missed_tolerance, warn
 from vrspam.estimators.coef_path import warn_if_not_converged
 from vrspam.estimators.constraints import directions_as_read, directions_of, names_of
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import SharedColumns
-from vrspam.features.mapped import is_plain, named_maps
+from vrspam.features.learning import SharedColumns
+from vrspam.features.names import is_plain, named_maps
+from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -457,7 +458,7 @@ def keep_selected(estimator: Any, searched: Searched, like: Any = None) -> None:
     else:
         estimator._reading = searched.reading
     if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
-        estimator._kept_parts = estimator.coef_, fit.features.parts(estimator.coef_[0])
+        estimator._kept_parts = estimator.coef_, PreparedParts(fit.features.parts(estimator.coef_[0]))
     warn_of_missed_tolerance(estimator, fit.solution)
 
     if isinstance(calibration, Sigmoid) and not half_is_near(calibration, selected.held_out):

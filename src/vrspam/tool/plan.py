@@ -167,7 +167,7 @@ def _features(value: Any) -> str | None:
     if value is None or (isinstance(value, str) and value in usual):
         return None
     if isinstance(value, str):
-        from vrspam.features.mapped import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
+        from vrspam.features.names import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
 
         return None if value in NAMES + SINGLE_NAMES else f"is not known; give {in_words(usual)}"
     from vrspam.features import FeatureMap

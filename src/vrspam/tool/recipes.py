@@ -25,7 +25,8 @@ from vrspam.checks.constant import describe_constant
 from vrspam.checks.diagnose import diagnose
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
-from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps
+from vrspam.features.mapped import MAX_FEATURES
+from vrspam.features.names import is_plain, named_maps
 from vrspam.measures.rows import two_sides
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
