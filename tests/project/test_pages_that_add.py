@@ -1,7 +1,7 @@
 """The pages that say how to add something are followed literally, in a copy of the repository, and it works.
 
-A block after a paragraph that begins with the name of a file is that file, or a change of it: `-` and `+` before lines that
-go and that come, `@@` between places. If a page forgot a file, what it adds would not work.
+A block after a paragraph that begins with the name of a file is that file, or a change of it: `-` and `+` stand before
+lines that go and that come, `@@` between places. If a page forgot a file, what it adds would not work.
 """
 
 from __future__ import annotations
