@@ -27,7 +27,7 @@ from vrspam.data.readers.reader import ColumnRequest
 from vrspam.data.request import FirstLook, first_look, request_of
 from vrspam.data.rows import stack
 from vrspam.data.source import Source
-from vrspam.model_selection.pairs import whole_units
+from vrspam.pairs import whole_units
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.frames import rows_of
 from vrspam.tables.learner import TableLearner, complete
