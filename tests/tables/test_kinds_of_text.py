@@ -209,3 +209,10 @@ def test_numbers_of_a_part_are_written_as_people_write_them():
 def test_more_than_half_of_the_texts_say_what_they_look_like():
     assert kinds.looks_like(["1.5", "2.5", "3.5", "x"]) == "numbers"
     assert kinds.looks_like(["1.5", "2.5", "x", "y"]) is None
+
+
+def test_no_file_but_the_named_ones_is_needed_for_a_kind():
+    """`Times` is known by its own file and the list alone, and by what reads columns whose type is times."""
+    source = Path(kinds.__file__).resolve().parents[2]
+    naming = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "kinds.times" in path.read_text()}
+    assert naming == {"tables/kinds/__init__.py", "tables/kinds/dates.py", "data/request.py"}

@@ -64,9 +64,9 @@ BY = "by"
 ROLES: dict[str, Role] = {
     role.name: role
     for role in (
-        Role(WEIGHTS, "weights", "numbers", is_nonnegative=True, is_finite=True, is_remembered=True),
         Role(GROUPS, "groups", "groups", is_remembered=True),
         Role(GROUPS_TOO, "groups", "groups", is_feature=True),
+        Role(WEIGHTS, "weights", "numbers", is_nonnegative=True, is_finite=True, is_remembered=True),
         Role(TIME, "time", "numbers", takes_dates=True, is_finite=True),
         Role(EVENT, "event", "labels", is_remembered=True),
         Role(TIMES, "target", "numbers", is_nonnegative=True, is_finite=True, is_remembered=True),
@@ -79,7 +79,7 @@ ROLES: dict[str, Role] = {
     )
 }
 
-#: The roles whose columns a model remembers.
+#: The roles whose columns a model remembers, in the order in which pages name them.
 REMEMBERED = tuple(role.name for role in ROLES.values() if role.is_remembered)
 
 

@@ -26,6 +26,7 @@ from vrspam._utils.atomic import replacing, replacing_all
 from vrspam._utils.findings import Note, note_from_plain
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
+from vrspam._utils.roles import REMEMBERED
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.problems import problem_of
 from vrspam.features.storage import finite_array, parts_from_plain, parts_to_plain
@@ -398,7 +399,7 @@ _FACTS = {
         *("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
         *("gap", "relative_gap", "stationarity", "relative_stationarity"),
     ),
-    "text": ("penalty", "map", "loss", "groups", "weights", "event", "times", "order", "within"),
+    "text": ("penalty", "map", "loss", *REMEMBERED),
     "texts": ("data",),
     "selection": ("selection",),
     "directions": ("monotone",),

@@ -13,7 +13,7 @@ import numpy as np
 from vrspam._utils.findings import Finding
 from vrspam._utils.messages import Parameter
 from vrspam._utils.names import COPIES, INDEPENDENT
-from vrspam._utils.roles import BY, GROUPS, GROUPS_TOO, ORDER, TIME, TIMES, WEIGHTS, WITHIN, named_by
+from vrspam._utils.roles import BY, GROUPS, GROUPS_TOO, ORDER, ROLES, TIME, TIMES, WEIGHTS, WITHIN, named_by
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.beside import beside_values, column_series, plain_values, split_groups, without_value
@@ -478,7 +478,9 @@ class TableReading:
             declared=self.source.reader.declared,
             path=self.path,
         )
-        features_too = [self.roles[GROUPS], self.roles[GROUPS_TOO]] if GROUPS_TOO in self.roles else []
+        features_too = [name for role, name in self.roles.items() if ROLES[role].is_feature]
+        if GROUPS_TOO in self.roles:  # each of two columns says more than which group a row is of
+            features_too.append(self.roles[GROUPS])
         no_features = [name for name in self.roles.values() if name not in features_too]
         self.look = first_look(types, self.target, rules, drop=[*plan.drop, *no_features])
         integers = [name for name in self.look.schema.numeric if t.is_integer(types[name])]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vrspam._utils.roles import GROUPS, TIMES, WITHIN
 from vrspam.data import DataError
 from vrspam.data.readers.block import as_table
 from vrspam.measures.rows import ScoredRows
@@ -53,9 +54,9 @@ def _held_out_rows(trained: Trained) -> UnseenRows:
     has_weights = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
     beside: dict[str, Any] = {}
     if held_out.places is not None:
-        for name in ("groups", "times", "within"):
-            values = getattr(opened, name)
-            beside[name] = None if values is None else values[held_out.places]
+        for role in (GROUPS, TIMES, WITHIN):
+            if role in opened.beside:
+                beside[role] = opened.beside[role][held_out.places]
     rows = ScoredRows(
         held_out.positive,
         held_out.scores,

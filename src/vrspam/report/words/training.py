@@ -9,6 +9,7 @@ import numpy as np
 
 from vrspam import __version__
 from vrspam._utils.messages import USUAL_PENALTY
+from vrspam._utils.roles import REMEMBERED
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.report.words.auc import NOT_CORRECTED, expected_auc
 from vrspam.report.words.names import name_measure
@@ -111,7 +112,7 @@ def training_facts(model: Model) -> dict[str, str]:
         positives = "" if "order" in facts else f", {facts['positives']:,} positive"
         shown["rows"] = f"{facts['rows']:,}{positives}"
     shown["model"] = _kind_of_model(model)
-    for name in ("groups", "weights", "event", "times", "order", "within"):
+    for name in REMEMBERED:
         if name in facts:
             shown[name] = facts[name]
     expected = expected_auc(model)
