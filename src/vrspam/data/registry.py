@@ -126,11 +126,11 @@ def load(
 
         table, y = getattr(datasets, info.sklearn)(return_X_y=True)
         digest = hashlib.sha256(np.ascontiguousarray(table).tobytes() + y.astype(np.int64).tobytes()).hexdigest()
-        own = f"sklearn.datasets.{info.sklearn}"
-        parts = [LoadedFile(own, sp.csr_matrix(table), y, digest, "scikit-learn")]
+        name_there = f"sklearn.datasets.{info.sklearn}"
+        parts = [LoadedFile(name_there, sp.csr_matrix(table), y, digest, "scikit-learn")]
     labels = np.concatenate([part.labels for part in parts])
     blocks = [sp.csr_matrix((p.X.data, p.X.indices, p.X.indptr), shape=(p.X.shape[0], info.d)) for p in parts]
-    X = sp.csr_matrix(sp.vstack(blocks)) if len(blocks) > 1 else blocks[0]
+    X = blocks[0] if len(blocks) == 1 else sp.csr_matrix(sp.vstack(blocks))
     if info.divide_by != 1.0:
         X = X / info.divide_by
     if sparse is None:
@@ -178,17 +178,17 @@ def available() -> list[dict[str, Any]]:
 
 
 def _signs(labels: np.ndarray, info: SetInfo, positive: int | Iterable[int] | None) -> np.ndarray:
-    found = {int(label): 0 for label in np.unique(labels)}
+    known = {int(label): 0 for label in np.unique(labels)}
     if positive is None:
-        chosen = {label for label in found if is_positive(label, info.positive, found)}
+        chosen = {label for label in known if is_positive(label, info.positive, known)}
     else:
         chosen = set(positive) if isinstance(positive, Iterable) else {positive}
-    if not chosen <= set(found) or not 0 < len(chosen) < len(found):
+    if not chosen <= set(known) or not 0 < len(chosen) < len(known):
         raise DataError(
             "{given} does not divide the labels of {name!r} into two classes; choose some, not all, of {labels}",
             given=Parameter("positive", [] if positive is None else positive),
             name=info.name,
-            labels=", ".join(map(str, found)),
+            labels=", ".join(map(str, known)),
         )
     return np.where(np.isin(labels, sorted(chosen)), 1, -1).astype(np.int64)
 
@@ -236,30 +236,36 @@ def is_positive(label: float, rule: str, labels: Mapping[int, int]) -> bool:
 @cache
 def file_registry() -> dict[str, FileInfo]:
     """Return every published file by its name here."""
-    found = {}
+    files = {}
     for name, entry in _table()["files"].items():
         if "labels" in entry:
             entry["labels"] = {int(label): count for label, count in entry["labels"].items()}
-        found[name] = FileInfo(name=name, **entry)
-    return found
+        files[name] = FileInfo(name=name, **entry)
+    return files
 
 
 @cache
 def registry() -> dict[str, SetInfo]:
     """Return every data set known by name, those of the paper first."""
-    found = {}
+    sets = {}
     for name, entry in _table()["sets"].items():
         parts = tuple(file_registry()[file] for file in entry.pop("files", ()))
         if parts:
             entry["n"] = sum(part.n for part in parts)
             entry.setdefault("d", max(part.d for part in parts))
-            counts = [part.labels or {} for part in parts]
-            chosen = (
-                n for labels in counts for label, n in labels.items() if is_positive(label, entry["positive"], labels)
-            )
-            entry["positives"] = sum(chosen) if all(counts) else None
-        found[name] = SetInfo(name=name, files=parts, **entry)
-    return found
+            entry["positives"] = _positives(parts, entry["positive"])
+        sets[name] = SetInfo(name=name, files=parts, **entry)
+    return sets
+
+
+def _positives(parts: Sequence[FileInfo], rule: str) -> int | None:
+    """The number of rows of the positive class in some files; None if the labels of one are not known."""
+    total = 0
+    for part in parts:
+        if not part.labels:
+            return None
+        total += sum(count for label, count in part.labels.items() if is_positive(label, rule, part.labels))
+    return total
 
 
 def set_info(name: str) -> SetInfo:

@@ -60,22 +60,30 @@ class HeldColumns:
 
         `orders` gives the order of the values of categories whose type has none.
         """
-        found, columns = columns_of(X), list[np.ndarray | Categories]()
-        for index, known in enumerate(numeric_columns or [None] * len(found.columns)):
-            if is_numeric(found.columns[index]) if known is None else known:
-                columns.append(numbers(found, index))
+        frame = columns_of(X)
+        columns: list[np.ndarray | Categories] = []
+        for index, says_numeric in enumerate(numeric_columns or [None] * len(frame.columns)):
+            holds_numbers = is_numeric(frame.columns[index]) if says_numeric is None else says_numeric
+            if holds_numbers:
+                columns.append(numbers(frame, index))
             else:
-                order = tuple(orders.get(found.names[index], ())) or levels(found, index)
-                present = {value for value in categories(found, index) if value is not None}
-                if order and (others := present - set(order)):
-                    raise ValueError(
-                        f"Column {found.names[index]!r} holds {min(others)!r}, which has no place in the order "
-                        f"{', '.join(order)}: add it there."
-                    )
-                values = order or tuple(sorted(present))
-                places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
-                columns.append(Categories(category_codes(found, index, places), values, {}, bool(order)))
-        return cls(found.names, columns, (X.shape[0], len(columns)))
+                columns.append(_held_categories(frame, index, orders.get(frame.names[index], ())))
+        return cls(frame.names, columns, (X.shape[0], len(columns)))
+
+
+def _held_categories(frame: FrameColumns, index: int, order: Sequence[str]) -> Categories:
+    """A column as categories, in a given order, in that of its type, or sorted."""
+    ordered_values = tuple(order) or levels(frame, index)
+    present = {value for value in categories(frame, index) if value is not None}
+    without_place = present - set(ordered_values)
+    if ordered_values and without_place:
+        raise ValueError(
+            f"Column {frame.names[index]!r} holds {min(without_place)!r}, which has no place in the order "
+            f"{', '.join(ordered_values)}: add it there."
+        )
+    values = ordered_values or tuple(sorted(present))
+    places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
+    return Categories(category_codes(frame, index, places), values, {}, bool(ordered_values))
 
 
 def is_frame(X: Any) -> bool:
@@ -154,19 +162,11 @@ def rows_of(X: Any, rows: Any) -> Any:
     >>> rows_of(np.array([[1.0, 10.0], [2.0, 20.0]]), np.array([[0, 1], [1, 1]])).tolist()
     [[1.0, 20.0], [2.0, 20.0]]
     """
-    mixed = getattr(rows, "ndim", 1) == 2
+    differ_by_column = getattr(rows, "ndim", 1) == 2
     if isinstance(X, HeldColumns):
-        taken: list[np.ndarray | Categories] = []
-        for index, column in enumerate(X.columns):
-            some = rows[:, index] if mixed else rows
-            if isinstance(column, Categories):
-                taken.append(column._replace(codes=column.codes[some]))
-            else:
-                taken.append(column[some])
-        size = len(range(X.shape[0])[rows]) if isinstance(rows, slice) else np.arange(X.shape[0])[rows].shape[0]
-        return HeldColumns(X.names, taken, (size, len(taken)))
+        return _held_rows(X, rows, differ_by_column)
     frame = _wrap(X)
-    if not mixed:
+    if not differ_by_column:
         return X[rows] if frame is None else frame[rows].to_native()
     if frame is None:
         return np.take_along_axis(X.toarray() if sparse.issparse(X) else X, rows, axis=0)
@@ -174,14 +174,30 @@ def rows_of(X: Any, rows: Any) -> Any:
     return frame[rows[:, 0]].with_columns(*columns).to_native()
 
 
+def _held_rows(X: HeldColumns, rows: Any, differ_by_column: bool) -> HeldColumns:
+    """Some rows of columns that are held as arrays."""
+    columns: list[np.ndarray | Categories] = []
+    for index, column in enumerate(X.columns):
+        rows_of_column = rows[:, index] if differ_by_column else rows
+        if isinstance(column, Categories):
+            columns.append(column._replace(codes=column.codes[rows_of_column]))
+        else:
+            columns.append(column[rows_of_column])
+    if isinstance(rows, slice):
+        size = len(range(X.shape[0])[rows])
+    else:
+        size = np.arange(X.shape[0])[rows].shape[0]
+    return HeldColumns(X.names, columns, (size, len(columns)))
+
+
 def numeric_flags(X: Any) -> list[bool]:
     """For each column whether it holds numbers; booleans are numbers, anything else is a category."""
-    found = columns_of(X)
-    if isinstance(found, HeldColumns):
-        return [isinstance(column, np.ndarray) for column in found.columns]
-    if not isinstance(found, FrameColumns):
+    frame = columns_of(X)
+    if isinstance(frame, HeldColumns):
+        return [isinstance(column, np.ndarray) for column in frame.columns]
+    if not isinstance(frame, FrameColumns):
         return [True] * X.shape[1]
-    return [is_numeric(column) for column in found.columns]
+    return [is_numeric(column) for column in frame.columns]
 
 
 def is_numeric(column: Any) -> bool:
@@ -201,7 +217,7 @@ def texts_of(column: Any) -> Any:
     values = list(_values(column))
     if not any(isinstance(value, str) for value, _ in values):
         return None
-    texts = [None if gone else str(value) for value, gone in values]
+    texts = [None if is_missing else str(value) for value, is_missing in values]
     return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
 
 
@@ -222,19 +238,22 @@ def numbers(X: Any, index: int = 0, *, infinite: bool = False) -> np.ndarray:
     if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        # arrow refuses to cast integers beyond 2^53
-        direct = column.dtype in (nw.Float32, nw.Float64, nw.Int64, nw.UInt64)
-        values = (column if direct else column.cast(nw.Float64)).to_numpy()
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
+        values = _typed_numbers(column)
     else:
-        pairs = list(_values(column))
-        if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in pairs):
+        cells = list(_values(column))
+        if not all(is_missing or isinstance(value, (Real, Decimal)) for value, is_missing in cells):
             raise ValueError(f"Column {name!r} held numbers in fit and holds text now: convert it to numbers.")
-        values = np.array([np.nan if gone else float(value) for value, gone in pairs])
+        values = np.array([np.nan if is_missing else float(value) for value, is_missing in cells])
     if not infinite and np.isinf(values).any():
         raise ValueError(f"Column {name!r} contains infinity: remove or replace such values.")
     return values
+
+
+def _typed_numbers(column: Any) -> np.ndarray:
+    """A series of a type of numbers as floats; arrow refuses to cast integers beyond 2^53."""
+    casts_itself = column.dtype in (nw.Float32, nw.Float64, nw.Int64, nw.UInt64)
+    values = (column if casts_itself else column.cast(nw.Float64)).to_numpy()
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
 def categories(X: Any, index: int) -> set[str | None]:
@@ -243,7 +262,7 @@ def categories(X: Any, index: int) -> set[str | None]:
     if isinstance(column, Categories):
         return {None if place < 0 else column.values[place] for place in np.unique(column.codes).tolist()}
     different = column.unique()
-    found: set[str | None] = {None} if different.null_count() else set()
+    texts: set[str | None] = {None} if different.null_count() else set()
     for value in different.drop_nulls().to_list():
         # Each date would be a category of its own, and new dates would match none of them.
         if isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period":
@@ -251,8 +270,8 @@ def categories(X: Any, index: int) -> set[str | None]:
                 f"Column {name!r} holds dates or times: turn them into numbers (days since a day, the "
                 "month), or into text if they are to be categories, or drop the column."
             )
-        found.add(str(value) or None)
-    return found
+        texts.add(str(value) or None)
+    return texts
 
 
 def levels(X: Any, index: int) -> tuple[str, ...]:
@@ -272,12 +291,12 @@ def value_counts(column: Any) -> dict[str, int]:
         return dict(Counter(filter(None, map(str, column.drop_nulls().to_list()))))
     present = column.drop_nulls().alias("value")
     counts = present.value_counts(sort=False, name="count")
-    found = dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
-    found.pop("", None)
+    count_of_text = dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
+    count_of_text.pop("", None)
     if column.implementation.is_polars():  # which counts in no order
-        ordered = map(str, present.unique(maintain_order=True).to_list())
-        return {value: found[value] for value in ordered if value}
-    return {value: count for value, count in found.items() if count}  # pandas counts categories without a row as well
+        in_order = map(str, present.unique(maintain_order=True).to_list())
+        return {text: count_of_text[text] for text in in_order if text}
+    return {text: count for text, count in count_of_text.items() if count}  # pandas counts absent categories as well
 
 
 def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:
@@ -297,17 +316,18 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
         return column.known[key][1][column.codes]
     if column.dtype.is_numeric() and column.null_count() < len(column):
         raise ValueError(f"Column {name!r} held categories in fit and holds numbers now: convert it to text.")
+
+    def code_of(text: str) -> int:
+        return codes.get(text, other if text else missing)
+
     if column.dtype in (nw.String, nw.Enum):
-        known = [value for value in column.unique().to_list() if isinstance(value, str)]
-        if not known:
+        texts = [value for value in column.unique().to_list() if isinstance(value, str)]
+        if not texts:
             return np.full(len(column), missing, dtype=np.intp)
-        places = [codes.get(value, other if value else missing) for value in known]
-        coded = column.replace_strict(known, places, return_dtype=nw.Int64)
+        coded = column.replace_strict(texts, [code_of(text) for text in texts], return_dtype=nw.Int64)
         return coded.fill_null(missing).to_numpy().astype(np.intp, copy=False)
-    found = [
-        missing if gone else codes.get(str(value), other if str(value) else missing) for value, gone in _values(column)
-    ]
-    return np.array(found, dtype=np.intp)
+    code_of_row = [missing if is_missing else code_of(str(value)) for value, is_missing in _values(column)]
+    return np.array(code_of_row, dtype=np.intp)
 
 
 def blocks(n_rows: int, width: int, entries: int | None = None) -> Iterator[slice]:
