@@ -26,14 +26,14 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.pairs import PairMoments
 from vrspam.solvers.online import OPAUC, SOLAM, SPAM
 from vrspam.tables.kinds import KINDS
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 __all__ = ["SKOPS_TYPES"]
 
 _PUBLIC = [getattr(vrspam, name) for name in vrspam.__all__]
 _TYPES: list[type] = [
     *(kind for kind in _PUBLIC if isinstance(kind, type)),
-    TableSchema,
+    Schema,
     *KINDS,
     *MAPS.values(),
     *get_args(Encoder),

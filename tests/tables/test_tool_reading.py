@@ -14,7 +14,8 @@ from tool_data import patients, write
 from vrspam._utils.findings import text_of
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.data.readers import READERS, csv_reader, guess_format
+from vrspam.data.formats import guess_format
+from vrspam.data.readers import READERS, csv_head
 from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.parts import Curve, Table
@@ -35,13 +36,13 @@ def table(tmp_path):
 def typings(monkeypatch):
     """The files whose columns were typed, one entry each time."""
     found = []
-    read_names = csv_reader._read_names
+    read_names = csv_head.read_names
 
     def watched(path, *details):
         found.append(path)
         return read_names(path, *details)
 
-    monkeypatch.setattr(csv_reader, "_read_names", watched)
+    monkeypatch.setattr(csv_head, "read_names", watched)
     return found
 
 

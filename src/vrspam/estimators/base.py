@@ -26,7 +26,7 @@ from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 PENALTY_CONSTRAINTS: dict = {
     "l2": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -298,7 +298,7 @@ def warn_of_missed_tolerance(estimator: Any, solution: Solution, hint: str = "")
     warn(NotConverged(type(estimator).__name__, solution.n_iter, left, hint, measure))
 
 
-def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
+def names_as_read(estimator: Any, reading: Schema | None) -> Sequence[str]:
     """The names of the columns that features are made of: those that a frame has after it was read."""
     if reading is not None and (reading.readings or reading.identifiers):
         return reading.names

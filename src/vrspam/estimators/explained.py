@@ -43,7 +43,7 @@ class ExplainedEstimator(PairwiseEstimator):
     _read_later: Any  # makes the reading, where `fit` has not
     _centre: np.ndarray
     _out_of_fold_there: HeldOut  # on a device, if the rows are
-    _table_schema: Any = None  # `TableSchema`: how the columns of a frame were read, if they were
+    _table_schema: Any = None  # `Schema`: how the columns of a frame were read, if they were
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

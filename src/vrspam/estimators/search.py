@@ -41,7 +41,8 @@ from vrspam.solvers.limits import directions_as_read, directions_of, names_of
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.learner import learn_schema
+from vrspam.tables.schema import Schema
 
 MOST_DEVIATIONS = 50.0  # of the scores, from their mean to the score of probability ½; beyond that the score 0 stays
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
@@ -84,7 +85,7 @@ class Searched(NamedTuple):
 
     selected: Selected
     reading: Reading
-    schema: TableSchema | None = None
+    schema: Schema | None = None
 
 
 def takes_raw_columns(features: Any, X: Any) -> bool:
@@ -244,7 +245,7 @@ def search_maps(estimator: Any, folds: FoldedRows, columns: ColumnsOfFrames) -> 
     X = folds.rows.X
     if is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values()):
         if columns.read_texts:
-            schema = TableSchema.learn(X, means=False)
+            schema = learn_schema(X, means=False)
             X = schema.read(X)[0]
         X = HeldColumns.of(X, orders=columns.orders)
     folds = folds._replace(rows=folds.rows._replace(X=X))
@@ -305,7 +306,7 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: RankedPairs | No
     )
 
 
-def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: TableSchema | None) -> dict[str, Any]:
+def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: Schema | None) -> dict[str, Any]:
     """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
     cst = Parameter("monotonic_cst")
     if estimator.bounds is not None:
@@ -383,7 +384,7 @@ def read_maps(
     selected: Selected,
     folds: FoldedRows,
     seed: int,
-    schema: TableSchema | None,
+    schema: Schema | None,
     shared: SharedColumns,
 ) -> Reading:
     """Read the score of a feature map by column, or say why that is impossible."""

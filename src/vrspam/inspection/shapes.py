@@ -236,7 +236,7 @@ class Shapes:
         return replace(self, columns=tuple(columns))
 
     def dated(self, made: Mapping[str, tuple[Any, str]]) -> Shapes:
-        """Return the curves that know which part of a date their columns are; `made` is that of a `TableSchema`."""
+        """Return the curves that know which part of a date their columns are; `made` is that of a `Schema`."""
         parts = {name: part for name, (_, part) in made.items() if part in PARTS}
         if not parts:
             return self

@@ -17,7 +17,7 @@ from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration
 from vrspam.objective import multiply
 from vrspam.tables.kinds.dates import Dates
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -254,12 +254,12 @@ def scorer_of_estimator(model: Any) -> Scorer:
 
 
 def named_columns(
-    names: Sequence[str], numeric: Sequence[bool], schema: TableSchema | None
+    names: Sequence[str], numeric: Sequence[bool], schema: Schema | None
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
 
     >>> from vrspam.tables.kinds.numbers import Numbers
-    >>> inputs, _ = named_columns(["income"], [True], TableSchema(readings={"income": Numbers(".", ",", "$")}))
+    >>> inputs, _ = named_columns(["income"], [True], Schema(readings={"income": Numbers(".", ",", "$")}))
     >>> inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
     """

@@ -62,7 +62,7 @@ def directions_of(estimator: Any, names: Sequence[Any] | None, n: int) -> np.nda
 
 
 def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
-    """The directions of the columns that a `TableSchema` makes from the columns of a frame; `signs` are theirs."""
+    """The directions of the columns that a `Schema` makes from the columns of a frame; `signs` are theirs."""
     found: dict[Any, float] = {}
     for column, sign in zip(reading.source, signs.tolist(), strict=True):
         made = reading.readings[column].made(column) if column in reading.readings else [str(column)]

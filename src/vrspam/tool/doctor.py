@@ -21,11 +21,12 @@ from vrspam._utils.findings import CODES, OPTION, SEVERITIES, Finding, Fix, Seve
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data import DataError
-from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.measures.rows import two_sides
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
+from vrspam.tables.decisions import SEVERAL
 from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.folds import can_keep_together, with_both_classes
 from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, is_made_of, look_at_company
@@ -48,34 +49,6 @@ from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
-
-#: What is said of several columns, and the option that mends it; the reader of the table speaks of a single column.
-SEVERAL = {
-    "identifiers": ("look like identifiers and were left out", "include", f"; {OPTION} would keep one"),
-    "left-out": ("have no values that can be used; left out", None, ""),
-    "dates": (
-        "hold dates: their year, month, weekday and hour are features",
-        "dates",
-        f"; {OPTION} leaves dates out",
-    ),
-    "text-numbers": (
-        "hold text that was read as numbers",
-        "categorical",
-        f"; {OPTION} would take one as categories",
-    ),
-    "unread-text": ("hold numbers; text among them counts as missing", None, ""),
-    "codes": ("hold codes that look like numbers", "categorical", f": take them as categories with {OPTION}"),
-    "large-integers": (
-        "hold integers beyond 2**53, which lose digits",
-        "drop",
-        f": leave them out with {OPTION}",
-    ),
-    "many-categories": (
-        "have very many categories, of which the rare ones count as one, as do new ones",
-        "drop",
-        f"; use {OPTION} if they are names",
-    ),
-}
 
 
 class Diagnosis(NamedTuple):

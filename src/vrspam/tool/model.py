@@ -14,8 +14,9 @@ from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
-from vrspam.data.readers import Source
-from vrspam.data.readers.base import BrokenRow, read_ahead
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.block import BrokenRow
+from vrspam.data.source import Source
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import ColumnBlock, Parts, Table
@@ -29,7 +30,8 @@ from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.report.words.names import describe_higher
 from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
-from vrspam.tables.schema import Label, far_outside
+from vrspam.tables.schema import Label
+from vrspam.tables.unseen import far_outside
 
 MOST_ROWS = 1_000
 _ENOUGH = 20  # a fingerprint of fewer rows proves nothing

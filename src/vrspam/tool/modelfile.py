@@ -27,7 +27,7 @@ from vrspam._utils.findings import Note, note_from_plain
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
-from vrspam.data.readers.base import problem_of
+from vrspam.data.readers.problems import problem_of
 from vrspam.features import parts as score_parts
 from vrspam.features.encoders import Curves, Encoder, encoder_from_dict, same_encoders
 from vrspam.features.parts import Curve, Effect, Parts, Table, floats

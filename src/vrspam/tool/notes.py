@@ -14,7 +14,7 @@ from vrspam._utils.warnings import (
     NotConverged,
     NothingAtTheTop,
 )
-from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.tool.folds import fewer_folds
 from vrspam.tool.table import OpenedTable
 

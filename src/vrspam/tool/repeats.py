@@ -33,8 +33,8 @@ from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.pairs import whole_units
 from vrspam.report.words.training import describe_candidate
-from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of
+from vrspam.tables.identifiers import ID_NAME
 from vrspam.tool.plan import COPIES
 
 QUICK_ROWS = 5_000

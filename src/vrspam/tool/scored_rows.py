@@ -9,7 +9,8 @@ import numpy as np
 
 from vrspam._utils.findings import Fix, Note
 from vrspam.data import Chunks, DataError
-from vrspam.data.readers.base import as_table, no_column
+from vrspam.data.readers.block import as_table
+from vrspam.data.readers.problems import no_column
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
 from vrspam.tool.model import Fingerprint, Model
