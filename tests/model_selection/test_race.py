@@ -26,7 +26,7 @@ from vrspam.model_selection.folds import FoldedRows, Split, make_splits
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.tool.repeats import describe_step
+from vrspam.report.words.training import describe_step
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 

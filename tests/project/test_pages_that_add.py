@@ -80,7 +80,23 @@ assert TrainPlan(target="y", penalty="huber", l1=[0.0]).penalty == "huber"
 """
 
 
-@pytest.mark.parametrize(("page", "program", "n_files"), [("add_a_penalty.md", PENALTY, 5)])
+SOLVER = """
+from checks import best_of_all_pieces, check_solver
+from helpers import LOSSES, PENALTIES, SOLVERS, make_data
+
+X, y = make_data(40, 4, seed=3, correlated=False)
+X /= X.std(axis=0)
+loss = LOSSES["squared, moments"].make(X, y)
+for name in ("ridge", "elastic net", "signs"):
+    penalty, pieces = PENALTIES[name]
+    best = best_of_all_pieces(X, y, False, pieces, penalty.value)
+    assert check_solver(SOLVERS["PlainProximalGradient"](), loss, penalty, best)
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "program", "n_files"), [("add_a_penalty.md", PENALTY, 5), ("add_a_solver.md", SOLVER, 2)]
+)
 def test_a_page_names_all_files(page, program, n_files, tmp_path):
     assert len(follow(page, tmp_path)) == n_files
     run(tmp_path, program)

@@ -19,9 +19,12 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators.base import names_as_read, warn_of_missed_tolerance, warn_of_raw_columns
+from vrspam.estimators.coef_path import warn_if_not_converged
+from vrspam.estimators.constraints import directions_as_read, directions_of, names_of
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import SharedColumns
-from vrspam.features.mapped import is_plain, named_maps
+from vrspam.features.learning import SharedColumns
+from vrspam.features.names import is_plain, named_maps
+from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -37,8 +40,7 @@ from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LossChoice, PenaltyFamily
 from vrspam.penalties.family import PENALTIES
-from vrspam.solvers.limits import directions_as_read, directions_of, names_of
-from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.solvers.path import check_grid_axis
 from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.learner import learn_schema
@@ -249,7 +251,7 @@ def search_maps(estimator: Any, folds: FoldedRows, columns: ColumnsOfFrames) -> 
             X = schema.read(X)[0]
         X = HeldColumns.of(X, orders=columns.orders)
     folds = folds._replace(rows=folds.rows._replace(X=X))
-    if estimator._limits is not None:
+    if estimator._has_limits:
         maps = maps_that_obey(estimator, maps, schema)
 
     shared = SharedColumns()
@@ -291,14 +293,16 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: RankedPairs | No
     seed = 0
     if estimator.random_state is not None:
         seed = int(check_random_state(estimator.random_state).randint(2**31))
-    limits = None if maps else estimator._limits  # maps have their own
+    family = PenaltyFamily(estimator.penalty, estimator.gamma)
+    if not maps:  # maps have limits of their own
+        family = estimator._family(estimator.n_features_in_)
     return GridSearch(
         estimator.l2s,
         estimator.l1s,
         estimator.tol,
         estimator.max_iter,
         estimator.n_jobs,
-        penalty=PenaltyFamily(estimator.penalty, estimator.gamma, limits),
+        penalty=family,
         scoring=make_scoring(estimator.scoring, estimator.max_fpr),
         loss=estimator._loss if pairs is None else estimator._loss.on_pairs(pairs),
         rule=rule,
@@ -369,7 +373,7 @@ def read_columns(estimator: Any, selected: Selected, folds: FoldedRows | DeviceF
     else:
         share = 1.0 / folds.n_folds
     signs = None
-    if estimator._limits is not None:
+    if estimator._has_limits:
         signs = directions_of(estimator, names_of(estimator), n_features)
     if signs is None:
         signs = np.zeros(n_features)
@@ -454,7 +458,7 @@ def keep_selected(estimator: Any, searched: Searched, like: Any = None) -> None:
     else:
         estimator._reading = searched.reading
     if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
-        estimator._kept_parts = estimator.coef_, fit.features.parts(estimator.coef_[0])
+        estimator._kept_parts = estimator.coef_, PreparedParts(fit.features.parts(estimator.coef_[0]))
     warn_of_missed_tolerance(estimator, fit.solution)
 
     if isinstance(calibration, Sigmoid) and not half_is_near(calibration, selected.held_out):

@@ -16,7 +16,7 @@ import numpy as np
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import MapsNotFitted, warn
 from vrspam.features import FeatureMap, StackedFeatures
-from vrspam.features.encoders import SharedColumns
+from vrspam.features.learning import SharedColumns
 from vrspam.features.mapped import MapNotFitted, MappedArray, TooManyFeatures, hold_features
 from vrspam.metrics import CorrectedAUC
 from vrspam.metrics.correction import Sample

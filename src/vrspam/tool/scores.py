@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.findings import Fix
+from vrspam._utils.names import INDEPENDENT
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import type_kind
@@ -20,7 +21,7 @@ from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
+from vrspam.tool.plan import TrainPlan, holds_labels
 from vrspam.tool.scored_rows import ScoredTable, check_classes
 from vrspam.tool.table import (
     GROUPS_TOO,

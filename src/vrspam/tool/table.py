@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils.messages import Finding, Parameter
+from vrspam._utils.names import COPIES, INDEPENDENT
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.encode import encode_block
@@ -32,7 +33,7 @@ from vrspam.tables.kinds import find_kind, typed_kind
 from vrspam.tables.kinds.numbers import Numbers
 from vrspam.tables.learner import TableLearner, complete
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan, holds_labels, named_by
+from vrspam.tool.plan import TrainPlan, holds_labels, named_by
 
 # how rows are read for training: as they are in the file, without rows that have no label
 _ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
