@@ -17,7 +17,7 @@ import vrspam
 from vrspam.estimators.online import Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
-from vrspam.features.parts import TreePart
+from vrspam.features.parts import TreePart, Trees
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -37,7 +37,7 @@ _TYPES: list[type] = [
     *KINDS,
     *MAPS.values(),
     *get_args(Encoder),
-    TreePart,
+    *(TreePart, Trees),
     *(Axis, PairEffect, Shape, Shapes),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold, PairMoments),
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows

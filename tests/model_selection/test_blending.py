@@ -19,8 +19,9 @@ from vrspam.features import (
     StackedFeatures,
     TreeFeatures,
 )
+from vrspam.features.scoring import PreparedParts
 from vrspam.metrics import roc_auc
-from vrspam.metrics.correction import corrected_choice, draw_sample, influences
+from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds
 from vrspam.model_selection.correction import correct
 from vrspam.model_selection.selection import Grid, blend_weights
 from vrspam.tool.model import parts_of_map
@@ -199,7 +200,7 @@ def grid_of(rows, scores):
 def test_the_blend_is_made_again_in_each_draw():
     """The weights of the points by a loop over candidates and draws."""
     rows, scores, grid = problem()
-    moves, spread, seen = influences(rows, scores), rows.spreads(scores), []
+    moves, spread, seen = measure_folds(rows, TwoClassMeasure(rows), scores.T)[1], rows.spreads(scores), []
 
     def take(measured):
         seen.append((measured, grid.take("blend", spread, measured)))
@@ -285,11 +286,11 @@ class TestStackedFeatures:
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
         parts, of_classes = found.parts(coef), parts_of_map(found, coef, means)["means"]
         assert of_classes.shape == (2, X.shape[1] + 1)
-        np.testing.assert_allclose(parts.scores(X)[:, 0], features @ coef, atol=1e-10)
+        np.testing.assert_allclose(PreparedParts(parts).scores(X)[:, 0], features @ coef, atol=1e-10)
         np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)
-        alone = np.stack([parts.columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])
+        alone = np.stack([PreparedParts(parts).columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])
         np.testing.assert_allclose(of_classes[:, :-1], alone, atol=1e-10)
-        np.testing.assert_array_equal(read_again(parts).scores(X), parts.scores(X))
+        np.testing.assert_array_equal(PreparedParts(read_again(parts)).scores(X), PreparedParts(parts).scores(X))
 
     def test_other_things_than_maps_are_refused(self):
         for maps in ([], [PolynomialFeatures()], [StackedFeatures([LinearFeatures()])]):

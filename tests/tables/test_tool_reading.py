@@ -18,7 +18,7 @@ from vrspam.data.formats import guess_format
 from vrspam.data.readers import READERS, csv_head
 from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Indicators
-from vrspam.features.parts import Curve, Table
+from vrspam.features.parts import CategoryPart, CurvePart
 from vrspam.tool import evaluate, evaluation, load_model, predict, save_model, train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
@@ -136,10 +136,10 @@ def test_maps_get_the_columns_as_they_are(tmp_path, end):
     assert list(expected.feature_names_in_) == list(model.schema.columns)
     assert model.features
     for found, wanted in zip(model.features.effects, expected.encoders_, strict=True):
-        if isinstance(found, Curve) and isinstance(wanted, Curves):
+        if isinstance(found, CurvePart) and isinstance(wanted, Curves):
             np.testing.assert_array_equal(found.nodes, wanted.nodes)
         else:
-            assert isinstance(found, Table)
+            assert isinstance(found, CategoryPart)
             assert isinstance(wanted, Indicators)
             assert tuple(found.values) == wanted.categories
     rows, positive = open_labelled(path, TrainPlan("sick")).load_rows()

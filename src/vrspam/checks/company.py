@@ -17,7 +17,7 @@ from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import FewerFolds, in_short
 from vrspam.checks.quick_model import draw_groups, quick_scores
 from vrspam.features import AdditiveFeatures
-from vrspam.features.mapped import named_maps
+from vrspam.features.names import named_maps
 from vrspam.model_selection.group_splits import group_folds
 from vrspam.tables.frames import rows_of
 

@@ -23,7 +23,8 @@ from vrspam.estimators.exact import AUCClassifier, keep_exact_fit, solver_of
 from vrspam.estimators.search import Searched, keep_search_of_blocks, make_search, maps_that_obey
 from vrspam.estimators.streams import PairsOfStrata, validated_rows
 from vrspam.features import FeatureMap
-from vrspam.features.mapped import MappedArray, is_plain, named_maps
+from vrspam.features.mapped import MappedArray
+from vrspam.features.names import is_plain, named_maps
 from vrspam.metrics.correction import Sample
 from vrspam.model_selection.block_source import (
     ClassSamples,

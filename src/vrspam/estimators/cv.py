@@ -24,13 +24,14 @@ from vrspam.estimators.search import (
     takes_raw_columns,
 )
 from vrspam.estimators.streams import RowBlocks
-from vrspam.features.mapped import SPELLED_NAMES
+from vrspam.features.names import SPELLED_NAMES
 from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import FoldSource
-from vrspam.objective import LOSSES, LossChoice
+from vrspam.objective import LOSSES
+from vrspam.pairs import LossChoice
 
 
 def is_threshold_rule(value: Any) -> bool:

@@ -14,8 +14,9 @@ from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.explained import ExplainedEstimator
 from vrspam.estimators.ranker import PairwiseRanker
 from vrspam.estimators.search import AS_THEY_ARE, ColumnsOfFrames, check_grid, run_search, takes_raw_columns
-from vrspam.features.mapped import SPELLED_NAMES
-from vrspam.objective import LOSSES, LossChoice
+from vrspam.features.names import SPELLED_NAMES
+from vrspam.objective import LOSSES
+from vrspam.pairs import LossChoice
 
 
 class ConcordanceRankerCV(PairwiseRanker, ExplainedEstimator):

@@ -105,6 +105,12 @@ def _cycle(settings: Any) -> list[str]:
     return [entry["color"] for entry in settings["axes.prop_cycle"] if "color" in entry]
 
 
+def line_look(number: int) -> dict[str, Any]:
+    """The colour and the dashes of a line among several."""
+    palette = colours()
+    return {"color": palette[number % len(palette)], "linestyle": DASHES[number % len(DASHES)]}
+
+
 def new_figure(
     rows: int, columns: int, size: tuple[float, float], figure: Figure | None = None
 ) -> tuple[Figure, np.ndarray]:

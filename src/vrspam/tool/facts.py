@@ -10,7 +10,7 @@ import numpy as np
 from vrspam._utils.names import COPIES
 from vrspam._utils.plain import readable_name
 from vrspam.checks.diagnose import Diagnosis
-from vrspam.features.mapped import kind_of_map
+from vrspam.features.base import kind_of_map
 from vrspam.inspection import Shapes
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import AUCInterval

@@ -13,7 +13,8 @@ from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.validation import Rows
 from vrspam.checks.diagnose import merged
 from vrspam.checks.quick_model import draw_groups
-from vrspam.features.mapped import MappedArray, hold_features, named_maps
+from vrspam.features.mapped import MappedArray, hold_features
+from vrspam.features.names import named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
