@@ -25,7 +25,7 @@ from vrspam.data.readers.problems import Problems, no_column
 from vrspam.data.readers.reader import ColumnRequest
 from vrspam.data.request import first_look, request_of
 from vrspam.data.source import Source
-from vrspam.model_selection.pairs import whole_units
+from vrspam.pairs import whole_units
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.decisions import Decision
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
