@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from command_line import Refused, as_typed, run, strict_json
 from drawn_plans import Journey, Plan, journeys
-from drawn_tables import NAMING, Cells, Column, Dialect, Table
+from drawn_tables import NAMING, NUMBERS, TEXT_FORMATS, Cells, Column, Dialect, Table
 from exported import columns_of_file, in_duckdb, in_onnx, in_python, in_sqlite
 from hypothesis import note
 from laws_support import batches, draw_batch
@@ -175,8 +175,9 @@ class Travel:
         """A frame of the same cells has the same scores."""
         if not self.table.named:
             return
+        texts = self.numbers_as_categories()
         for library in ("pandas", "polars"):
-            frame = getattr(self.table, library)()
+            frame = getattr(self.table, library)(texts)
             chunks = self.model.open(frame, labels=False, keep_errors=True)
             found = np.full(self.table.rows, np.nan)
             blocks = list(self.model.score_chunks(chunks))
@@ -185,6 +186,17 @@ class Travel:
             ]
             found[kept] = np.concatenate([block.scores for block in blocks])
             self.near(found, self.scores, f"a frame of {library}")
+
+    def numbers_as_categories(self) -> dict[str, tuple[str, ...]]:
+        """Columns of numbers that are categories in a text file, where one text alone shows no kind: this is said."""
+        known = {self.table.name_read(one.name) for one in self.table.columns if one.kind in NUMBERS}
+        found = {name: values for name, values in self.model.schema.categorical.items() if name in known}
+        assert not found or self.table.format in TEXT_FORMATS
+        for name, values in found.items():
+            said = [one for one in map(str, self.model.training["warnings"]) if repr(name)[1:-1] in one]
+            assert len(values) <= 2, f"{name!r} has numbers {values}, taken as categories"
+            assert any("one text that looks like" in one or "date alone" in one for one in said), f"{name!r}: {said}"
+        return found
 
     # What follows from scores.
 
@@ -357,6 +369,9 @@ FOUND = {
     ),
     "one number in decimal commas, and gaps": Journey(
         Table((Column("a", "number"), Column("b", "constant", 0, 0.2)), rows=200, dialect=COMMAS), Plan(BINARY)
+    ),
+    "one number, and words for gaps": Journey(
+        Table((Column("a", "number"), Column("b", "constant", 0, 0.2, "?")), rows=200), Plan(BINARY)
     ),
     "infinite numbers": Journey(table_of("number", "infinite", rows=300, format="parquet"), Plan(BINARY)),
     "names that graphs need": Journey(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import vrspam
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam.features.parts import CategoryPart, CurvePart, Effect
 from vrspam.model.inputs import DATE, TEXT, NotExportable, check_utf8
 from vrspam.model.model import Model, model_of
@@ -233,11 +233,10 @@ def _additive_model(scorer: Any, language: str) -> Model:
     if model.parts.kernels or model.parts.trees:
         kinds = " and ".join(["a kernel"] * bool(model.parts.kernels) + ["trees"] * bool(model.parts.trees))
         raise NotExportable(
-            "The score has parts that depend on several columns at once ({kinds}), and {language} is written column by "
-            "column: export ONNX instead, or train with {additive}.",
-            kinds=kinds,
-            language=language,
-            additive=Parameter("features", "additive"),
+            f"The score has parts that depend on several columns at once ({kinds}), and {language} is written column "
+            "by column: export ONNX instead, or train with ",
+            Fix("features", "additive"),
+            ".",
         )
     return model
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam.tables.kinds.dates import Dates
 from vrspam.tables.schema import Schema
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
 
-class NotExportable(WordedError):
+class NotExportable(VrspamError):
     """A model, or a part of one, that the format cannot hold; the message says why.
 
     Examples

@@ -25,7 +25,6 @@ from vrspam.model_selection.cross_validate import FoldModels, GridScores, cross_
 from vrspam.model_selection.folds import FoldedRows
 from vrspam.model_selection.held_out import HeldOut, scores_of
 from vrspam.model_selection.labelled import cross_validate_labelled
-from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.selection import Choice, Grid, SelectionRule, blend_weights, select
@@ -220,12 +219,13 @@ class Comparison:
                 rows = held_out.fold == number
                 positive, weights, places = held_out.positive[rows], held_out.weights[rows], held_out.places
                 both = np.unique(positive[weights > 0.0]).size == 2
-                places = None if sample.pairs is None else places[rows]
+                places = None if places is None else places[rows]
                 scores = held_out.scores[rows, np.newaxis]
-                aucs.append(measure_columns(sample.pairs, places, positive, scores, weights)[0] if both else 0.5)
+                aucs.append(search.loss.pairs.columns(places, positive, scores, weights)[0] if both else 0.5)
             more["before"] = float(np.mean(aucs))
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
-        return correct(sample, kept, grid, search.rule, search.seed, other, **more)
+        pairs = search.loss.pairs
+        return correct(sample, kept, grid, search.rule, search.seed, other, pairs=pairs, **more)
 
 
 class MapsInMemory(NamedTuple):

@@ -158,7 +158,7 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
     if len(found.members) == 1 and (dense := found.chosen.densest) is not None:
         stable = min(stable, stable_share(scores_of(rows.X, sample.rows, dense), folds.overlap(), sample))
     nested = clusters = None
-    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs is None:
+    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs.by_class:
         numbers = group_numbers(unmapped.groups, folds.rows.y.size)
         # pairs of rows in different folds count too: a fold of few groups has hardly any pairs of two groups
         clusters = Clusters.of(held_out.positive, held_out.scores, held_out.weights, numbers[held_out.places])

@@ -10,11 +10,11 @@ import numpy as np
 
 from vrspam.metrics.correction import Sample
 from vrspam.model_selection.held_out import HeldOut, as_they_are, in_range
-from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource, over_folds
-from vrspam.moments import PairSums, RankedPairs
+from vrspam.moments import PairSums
+from vrspam.pairs import TWO_CLASSES, Pairs
 from vrspam.solvers.path import grid_axes, solve_grid
 
 OF_ROWS_BYTES = 1 << 26  # scores of all held-out rows at all points are kept up to this size
@@ -43,7 +43,7 @@ class GridScores:
     sample: Sample | None = None  # held-out rows whose scores are kept
     kept: np.ndarray | None = None  # the kept scores, of shape (rows of the sample, points)
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
-    pairs: RankedPairs | None = None  # the pairs that count, if not all of two classes: `auc` is their concordance
+    pairs: Pairs = TWO_CLASSES  # the pairs that count, whose AUC or concordance `auc` is
 
     @classmethod
     def empty(cls, grid: dict[str, np.ndarray], n_folds: int, search: GridSearch) -> GridScores:
@@ -65,7 +65,7 @@ class GridScores:
     def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
         """Measure the rows that a fold holds out, from their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
-        self.auc[i, j, fold] = measure_columns(self.pairs, part.places, part.positive, part.scores, part.weights)
+        self.auc[i, j, fold] = self.pairs.columns(part.places, part.positive, part.scores, part.weights)
         if self.scoring is not ROC_AUC:
             values = part.scores
             if self.scoring.needs_values:

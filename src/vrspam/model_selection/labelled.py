@@ -23,13 +23,8 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, over_folds
 from vrspam.moments import ClassMoments, PairSums
-from vrspam.objective import (
-    LossChoice,
-    Objective,
-    PenaltyFamily,
-    SmoothLoss,
-    SquaredPairLoss,
-)
+from vrspam.objective import Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss
+from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import ExactSolver
@@ -59,8 +54,7 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
     (X, y, weights), n, positive = folds.rows, folds.rows.y.size, folds.positive
     parts = [split.validation for split in folds.splits]
     groups = None if folds.groups is None else group_numbers(folds.groups, n)
-    numbers = None if folds.pairs is None or np.unique(folds.pairs.rank).size == 2 else folds.pairs
-    grow = features.grower(X, positive, weights, groups, numbers)
+    grow = features.grower(X, positive, weights, groups, folds.pairs)
     needed = 4 * n * X.shape[1] + (1 << 24)  # codes, gradients and histograms
     bags = bags_of(folds)
     features.groves_ = over_folds(grow, list(enumerate(bags.rows)), FoldProblem(True, False, needed), search.n_jobs)
@@ -73,7 +67,7 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
         raw.append(members[-1].mean(axis=1))
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
-    own = search if folds.pairs is None else replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
+    own = replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
     counted = raw if weights is None else [scores[weights[part] > 0.0] for scores, part in zip(raw, parts, strict=True)]
     varies = any(np.ptp(scores) > 0.0 for scores in counted)
     fit = fit_one_score(rows, folds.classes, own, varies)

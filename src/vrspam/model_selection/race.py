@@ -29,7 +29,6 @@ from vrspam.model_selection.candidates import (
     weights_of,
 )
 from vrspam.model_selection.folds import FoldedRows, Split
-from vrspam.model_selection.pairs import have_pairs
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
@@ -105,7 +104,7 @@ class Heat(NamedTuple):
         part = self._part(folds, rng)
         if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
             return []  # a fold has rows of one class only in the part
-        if part.pairs is not None and not have_pairs(part.pairs, part.splits, part.rows.weights):
+        if not part.pairs.have_pairs(part.splits, part.rows.weights):
             return []
         try:
             small = {name: clone(features) for name, features in maps.items()}
@@ -118,7 +117,7 @@ class Heat(NamedTuple):
         except (NearlyAllDiffer, NotLearnt):
             # Perhaps the part is too small. If all rows have the same problem, `choose_map` raises the error.
             return []
-        loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
+        loss = search.loss.on_pairs(part.pairs)
         found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
         return [found[name] for name in maps if name in found]
 
@@ -126,7 +125,7 @@ class Heat(NamedTuple):
         """Some rows (half of them of each class, or all rows of a class that has fewer) and their folds."""
         X, y, weights = folds.rows
         counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
-        strata = None if folds.pairs is None else folds.pairs.stratum
+        strata = folds.pairs.units
         if strata is None:
             sides = [np.flatnonzero(counts & (folds.positive == side)) for side in (False, True)]
             index = np.sort(np.concatenate(some_of_each_class(sides, self.rows, rng)))
@@ -138,7 +137,7 @@ class Heat(NamedTuple):
         place[index] = np.arange(index.size)
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
         rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
-        pairs = None if folds.pairs is None else folds.pairs.take(index)
+        pairs = folds.pairs.take(index)
         groups = None if folds.groups is None else group_numbers(folds.groups, y.size)[index]
         return FoldedRows(rows, splits, folds.classes, folds.positive[index], groups, pairs)
 
