@@ -17,7 +17,7 @@ from vrspam import AUCClassifierCV
 from vrspam.data import available, load
 from vrspam.export import to_onnx
 from vrspam.features import StackedFeatures, TreeFeatures
-from vrspam.features.parts import places_of
+from vrspam.features.encoders import places_of
 
 TRAINED, SCORED = 1_500, 2_000  # rows
 WIDEST = 1_000  # columns, beyond which only the columns themselves are scored

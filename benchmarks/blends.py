@@ -26,7 +26,7 @@ import benchmarks.common  # noqa: F401  (sets VRSPAM_DATA)
 from benchmarks.tables import TABLES, load_table
 from vrspam import AUCClassifierCV
 from vrspam.data import load
-from vrspam.features.mapped import CANDIDATES
+from vrspam.features.names import CANDIDATES
 from vrspam.metrics import roc_auc
 
 SPLIT_SEED = 10

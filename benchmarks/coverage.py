@@ -25,7 +25,8 @@ from scipy.stats import norm
 
 from vrspam import AUCClassifierCV, metrics
 from vrspam._utils.validation import Rows
-from vrspam.features.mapped import MappedArray, named_maps
+from vrspam.features.mapped import MappedArray
+from vrspam.features.names import named_maps
 from vrspam.metrics.thresholds import effective_share, wilson
 from vrspam.model_selection.learning_curve import learning_curve
 

@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from vrspam import AUCClassifierCV
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.learner import learn_schema
 
 ADULT = [
     *("age", "workclass", "fnlwgt", "education", "years", "marital", "occupation", "relationship"),
@@ -133,7 +133,7 @@ def main() -> None:
                 if (name, split, model) not in known:
                     if read is None:
                         X, y = load_table(name, given.folder)
-                        read = TableSchema.learn(X).read(X)[0], y
+                        read = learn_schema(X).read(X)[0], y
                     known[name, split, model] = found = measure(name, split, model, *read)
                     if given.records:
                         with given.records.open("a") as file:

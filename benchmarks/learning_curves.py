@@ -35,7 +35,7 @@ from vrspam.features.mapped import MappedArray
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.learning_curve import learning_curve
 from vrspam.tables.frames import rows_of
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.learner import learn_schema
 
 LARGE = {
     "part-time": Table("AER", "CPS1988", "parttime"),
@@ -95,7 +95,7 @@ def read(name: str, most: int = 50_000) -> tuple[Any, np.ndarray]:
         answers = frame[table.target].astype(str)
         y = (answers == (table.positive or answers.value_counts().index[-1])).to_numpy().astype(int)
         X = frame.drop(columns=[table.target, *table.left_out, "rownames"], errors="ignore")
-    X = X if isinstance(X, np.ndarray) else TableSchema.learn(X).read(X)[0]
+    X = X if isinstance(X, np.ndarray) else learn_schema(X).read(X)[0]
     some = np.sort(np.random.default_rng(0).permutation(y.size)[:most])
     return rows_of(X, some), y[some]
 

@@ -28,7 +28,7 @@ from benchmarks.quality import SETS, splits
 from vrspam import AUCClassifierCV
 from vrspam.data import load
 from vrspam.features import KernelFeatures
-from vrspam.features.mapped import named_maps
+from vrspam.features.names import named_maps
 
 FEW_SETS = ("mammography", "diabetes", "german", "satimage", "splice")
 SPLITS = 3

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from vrspam.data.readers.base import Problems
+from vrspam.data.readers.problems import Problems
+from vrspam.data.request import request_of
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.tables.frames import texts_of
 from vrspam.tables.kinds.dates import Dates
@@ -33,7 +34,7 @@ def columns_of_file(model: Any, path: Any, **reading: Any) -> dict[str, np.ndarr
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what training has said
         source, problems = model.open(path, labels=False, **reading).source, Problems("skip", True)
-        blocks = list(source.blocks(schema.wanted(True)._replace(lenient=True), 10_000, problems))
+        blocks = list(source.blocks(request_of(schema)._replace(lenient=True), 10_000, problems))
     raw = pa.concat_tables([pa.Table.from_batches([block.table]) for block in blocks])
     read, _ = schema.read(raw)
     found = {}

@@ -25,7 +25,8 @@ from vrspam import (
 from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, SquaredHingeLoss, SquaredPairLoss
 from vrspam.solvers import exact_solvers
 from vrspam.solvers.gram import RidgePath
-from vrspam.tables.schema import TableLearner, TableSchema
+from vrspam.tables.learner import TableLearner, complete
+from vrspam.tables.schema import Schema
 
 DTYPES = [np.float64, np.float32]
 CONTAINERS = {
@@ -233,9 +234,9 @@ def partial_hinge_by_definition(X, y, w, max_fpr, weights=None):
     return p * (1 - p) * total / max_fpr
 
 
-def learned_schema(frame) -> TableSchema:
+def learned_schema(frame) -> Schema:
     """The schema of a frame, with the means of all its rows."""
     learner = TableLearner()
     learner.add(frame)
-    found = learner.finish(TableSchema)
-    return found.completed([found.read(frame)[0]])
+    schema = learner.finish()
+    return complete(schema, [schema.read(frame)[0]])

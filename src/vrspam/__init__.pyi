@@ -1,4 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .estimators.coef_path import coef_path
 from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier
 from .estimators.one_vs_rest import OneVsRestAUC
@@ -10,7 +11,6 @@ from .estimators.spam import SPAMClassifier
 from .estimators.vrspam import VRSPAMClassifier
 from .model_selection.hashing import HashFolds
 from .moments import ClassMoments, SlidingMoments
-from .solvers.path import coef_path
 
 __version__: str
 

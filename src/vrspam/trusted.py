@@ -17,7 +17,7 @@ import vrspam
 from vrspam.estimators.online import Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
-from vrspam.features.parts import TreePart
+from vrspam.features.parts import TreePart, Trees
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -26,18 +26,18 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.pairs import PairMoments
 from vrspam.solvers.online import OPAUC, SOLAM, SPAM
 from vrspam.tables.kinds import KINDS
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 __all__ = ["SKOPS_TYPES"]
 
 _PUBLIC = [getattr(vrspam, name) for name in vrspam.__all__]
 _TYPES: list[type] = [
     *(kind for kind in _PUBLIC if isinstance(kind, type)),
-    TableSchema,
+    Schema,
     *KINDS,
     *MAPS.values(),
     *get_args(Encoder),
-    TreePart,
+    *(TreePart, Trees),
     *(Axis, PairEffect, Shape, Shapes),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold, PairMoments),
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows

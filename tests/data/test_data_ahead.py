@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vrspam.data.readers.base import read_ahead
+from vrspam.data.readers.ahead import read_ahead
 
 
 def readers():

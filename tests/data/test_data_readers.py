@@ -22,9 +22,9 @@ from messy_files import MESSY
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from vrspam._utils.warnings import TextRead, UnseenValues
-from vrspam.data import Chunks, DataError, Schema, read_chunks
-from vrspam.data.readers.base import problem_of
-from vrspam.tables.schema import TableSchema
+from vrspam.data import Chunks, DataError, Schema, infer_schema, read_chunks
+from vrspam.data.readers.problems import problem_of
+from vrspam.tables.learner import learn_schema
 from vrspam.tool import train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
@@ -251,7 +251,7 @@ def test_schema_is_found_kept_and_used_again(tmp_path):
     train, test = frame(200, 1), frame(80, 2)
     train.loc[5, "höhe"] = np.nan
     path = write(train, tmp_path / "train.csv")
-    schema = Schema.infer(path, target="sick", missing="mean")
+    schema = infer_schema(path, target="sick", missing="mean")
     assert schema.labels == ("no", "yes")
     assert schema.fill is not None
     assert schema.fill[0] == pytest.approx(train["höhe"].mean(), rel=1e-12)
@@ -272,13 +272,13 @@ def test_schema_is_found_kept_and_used_again(tmp_path):
     np.testing.assert_array_equal(X, want.to_numpy())
     with pytest.raises(DataError, match="no column 'sick'"):
         list(read_chunks(later, schema=schema, unknown="ignore"))
-    with pytest.raises(DataError, match=r"give it alone, or infer it with the others \(Schema\.infer\)"):
+    with pytest.raises(DataError, match=r"give it alone, or infer it with the others \(infer_schema\)"):
         read_chunks(path, target="sick", schema=schema)
 
 
 def test_a_label_not_met_before(tmp_path):
     path = write(frame(30), tmp_path / "a.csv")
-    schema = Schema.infer(path, target="sick")
+    schema = infer_schema(path, target="sick")
     other = write(frame(30, 3).replace({"sick": {"yes": "perhaps"}}), tmp_path / "b.csv")
     with pytest.raises(DataError, match="the label 'perhaps' is none of 'no', 'yes'"):
         list(read_chunks(other, schema=schema))
@@ -345,7 +345,7 @@ def test_indices_that_start_at_0_keep_their_names(tmp_path):
     path = tmp_path / "zero.libsvm"
     path.write_bytes(text)
     expected = load_svmlight_file(io.BytesIO(text), zero_based=True)[0].toarray()
-    schema = Schema.infer(path, zero_based=True)
+    schema = infer_schema(path, zero_based=True)
     assert schema.feature_names == tuple(str(j) for j in range(expected.shape[1]))
     stored = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
     X, _, _ = collect(read_chunks(path, schema=stored))  # the schema knows
@@ -694,8 +694,8 @@ def test_commas_are_no_fractions_where_points_are(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("dose;codes;y\n" + "".join(f"{i}.5;{i % 3},{i % 2};{i % 2}\n" for i in range(60)))
     with pytest.warns(UserWarning, match=r"categorical=\['codes'\]"):  # one by one they are, as in a frame
-        assert Schema.infer(path, target="y").numeric == ("dose", "codes")
-    schema = Schema.infer(path, target="y", categorical=["codes"])
+        assert infer_schema(path, target="y").numeric == ("dose", "codes")
+    schema = infer_schema(path, target="y", categorical=["codes"])
     assert schema.numeric == ("dose",)
     assert schema.categorical["codes"] == ("0,0", "0,1", "1,0", "1,1", "2,0", "2,1")
 
@@ -792,8 +792,7 @@ def test_as_many_categories_are_kept_as_are_asked_for(tmp_path, monkeypatch):
     np.testing.assert_array_equal(X.sum(axis=0), np.full((1, 12_000), 2.0))
     with pytest.raises(DataError, match=r"'code' has more than 11999 categories; .* or raise max_categories="):
         read_chunks(path, "y", max_categories=11_999)
-    for module in ("vrspam.data.schema", "vrspam.tables.columns"):
-        monkeypatch.setattr(f"{module}.MOST_COUNTED", 5_000)
+    monkeypatch.setattr("vrspam.tables.columns.MOST_COUNTED", 5_000)
     with pytest.raises(DataError, match=r"more than 5000 categories; leave it out with drop=\['code'\]$"):
         read_chunks(path, "y", max_categories=50_000)
 
@@ -831,7 +830,7 @@ def test_text_where_an_earlier_file_has_dates_is_counted(tmp_path):
 def test_text_that_a_given_schema_cannot_read_is_told(tmp_path, end):
     data = pd.DataFrame({"pay": [f"${1200 + 7 * k:,}" for k in range(60)], "y": np.arange(60) % 2})
     with pytest.warns(UserWarning, match="'pay' holds text that was read as numbers"):
-        schema = Schema.infer(write(data, tmp_path / f"old.{end}"), "y", missing="mean")
+        schema = infer_schema(write(data, tmp_path / f"old.{end}"), "y", missing="mean")
     chunks = read_chunks(write(data, tmp_path / f"old.{end}"), schema=schema)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -883,7 +882,7 @@ def test_a_long_file_has_the_parts_of_a_date_that_its_frame_has(tmp_path, monkey
     )
     data["when"] = data["when"].dt.strftime("%d.%m.%Y %H:%M")
     with pytest.warns(TextRead):
-        whole = TableSchema.learn(data[["when"]])
+        whole = learn_schema(data[["when"]])
     assert len(whole.numeric) == 4
     monkeypatch.setattr("vrspam.tables.columns.MOST_COUNTED", 100)
     with pytest.warns(UserWarning, match="its year, month, weekday and hour are features"):
@@ -913,7 +912,7 @@ def test_text_that_is_not_utf8_is_named_in_a_first_look_too(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("town,y\nŁódź,1\nK".encode() + b"\xf6ln,0\n")  # most letters are UTF-8
     with pytest.raises(DataError, match=r"line 3: not UTF-8 text \(save the file as UTF-8\)"):
-        Schema.infer(path, target="y")
+        infer_schema(path, target="y")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-16", "utf-16-le", "utf-8-sig"])
@@ -922,10 +921,10 @@ def test_other_encodings_are_recognised(tmp_path, encoding):
     text = "größe,town,y\n" + "".join(f"{i},{('Köln', 'Graz', 'Lübeck')[i % 3]},{i % 2}\n" for i in range(3000))
     path.write_bytes(text.encode(encoding))
     if encoding == "utf-8-sig":
-        schema = Schema.infer(path, target="y", chunk_bytes=5000)
+        schema = infer_schema(path, target="y", chunk_bytes=5000)
     else:
         with pytest.warns(UserWarning, match="is read as .* text, as it is not UTF-8"):
-            schema = Schema.infer(path, target="y", chunk_bytes=5000)
+            schema = infer_schema(path, target="y", chunk_bytes=5000)
     assert schema.feature_names == ("größe", "town=Graz", "town=Köln", "town=Lübeck")
     given = read_chunks(path, target="y", encoding=encoding, chunk_bytes=5000)
     np.testing.assert_array_equal(np.concatenate([X[:, 0] for X, _ in given]), np.arange(3000))
@@ -940,20 +939,20 @@ def test_rows_that_all_have_a_field_too_many_are_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,0,\n2,1,\n")
     with pytest.raises(DataError, match="line 2: 3 fields where the header has 2"):
-        Schema.infer(path, target="y")
+        infer_schema(path, target="y")
 
 
 def test_a_workbook_is_called_one(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"PK\x03\x04\xff\xfe" * 10)
     with pytest.raises(DataError, match=r"Excel workbook .* save the table as CSV"):
-        Schema.infer(path, target="y")
+        infer_schema(path, target="y")
 
 
 def test_an_index_far_beyond_all_values_is_refused(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:0.5 3:1\n-1 2:0.5 1000000000:1\n" * 20, "utf-8")
-    for read in (read_chunks, Schema.infer):
+    for read in (read_chunks, infer_schema):
         with pytest.raises(DataError, match="has the index 1,000,000,000, and fewer than 171 values"):
             read(path)
     chunks = read_chunks(path, n_features=1_000_000_000)  # who asks for it gets it

@@ -19,7 +19,8 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.features import AdditiveFeatures, LinearFeatures, StackedFeatures, TreeFeatures
-from vrspam.features.parts import Curve, places_of
+from vrspam.features.encoders import places_of
+from vrspam.features.parts import CurvePart
 from vrspam.model.scorer import Column, Input
 from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
@@ -199,7 +200,9 @@ def test_an_isotonic_calibration_that_never_reaches_a_half():
 def test_any_curve(nodes, others, left, right):
     nodes = np.sort(nodes)
     values = np.cos(np.arange(nodes.size))
-    scorer = Scorer((Input("x"),), (Column("x", 0),), (Curve(nodes, values, left, right, missing=9.0),), constant=1.0)
+    scorer = Scorer(
+        (Input("x"),), (Column("x", 0),), (CurvePart(nodes, values, left, right, missing=9.0),), constant=1.0
+    )
     x = np.array([*nodes, *others, nodes.mean(), np.nan])
     expected = 1.0 + np.interp(x, nodes, values)
     expected += left * np.minimum(x - nodes[0], 0.0) + right * np.maximum(x - nodes[-1], 0.0)

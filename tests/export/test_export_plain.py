@@ -21,7 +21,7 @@ from tool_data import patients, write
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
-from vrspam.features.parts import Curve, Table
+from vrspam.features.parts import CategoryPart, CurvePart
 from vrspam.model.scorer import Column, Input, Scorer
 from vrspam.tool import load_model, save_model, train
 
@@ -178,8 +178,8 @@ names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 @settings(max_examples=25, deadline=None)
 def test_any_name_text_and_curve(name, texts, nodes):
     nodes = np.sort(nodes)
-    curve = Curve(nodes, np.arange(nodes.size) ** 2.0, left=0.5, right=-1.0, missing=7.0)
-    heights = Table({text: 1.0 + i for i, text in enumerate(texts)}, missing=-1.0, other=0.25)
+    curve = CurvePart(nodes, np.arange(nodes.size) ** 2.0, left=0.5, right=-1.0, missing=7.0)
+    heights = CategoryPart({text: 1.0 + i for i, text in enumerate(texts)}, missing=-1.0, other=0.25)
     other = f"{name}'"
     columns = (Column(name, 0), Column(other, 1))
     inputs = (Input(name), Input(other, "text"))
@@ -212,7 +212,7 @@ def test_any_name_text_and_curve(name, texts, nodes):
 
 
 def test_a_nul_character_is_refused_in_sql():
-    scorer = Scorer((Input("a\0b"),), (Column("a\0b", 0),), (Curve(np.zeros(1), np.zeros(1), 1.0, 1.0),))
+    scorer = Scorer((Input("a\0b"),), (Column("a\0b", 0),), (CurvePart(np.zeros(1), np.zeros(1), 1.0, 1.0),))
     with pytest.raises(NotExportable, match="holds a NUL character"):
         to_sql(scorer)
 

@@ -20,10 +20,12 @@ from stored import read_again
 from vrspam import AUCClassifierCV, kernels
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features import AdditiveFeatures, BoostedFeatures, ForestFeatures, StackedFeatures
-from vrspam.features.boosted import SHRINKAGE, numbers_as_names, order_categories, recurring_numbers
-from vrspam.features.mapped import named_maps
+from vrspam.features.names import named_maps
+from vrspam.features.number_names import numbers_as_names, recurring_numbers
+from vrspam.features.scoring import PreparedParts
+from vrspam.features.shares import SHRINKAGE, order_categories
+from vrspam.features.storage import parts_from_plain, parts_to_plain
 from vrspam.tool import evaluate, load_model, save_model, train
-from vrspam.tool.modelfile import parts_from_dict, parts_to_dict
 from vrspam.trusted import SKOPS_TYPES
 
 MAPS = [BoostedFeatures(n_trees=10, random_state=0), ForestFeatures(n_trees=10, random_state=0)]
@@ -182,7 +184,7 @@ def test_codes_of_names_are_shares_of_other_parts():
     weights, chance = rng.uniform(0.5, 2.0, 4000), np.append(rng.permutation(np.linspace(0.05, 0.95, 40)), 0.5)
     target = (rng.random(4000) < chance[places]).astype(float)
     bins = np.where(places < 0, -1, places // 20)
-    named = numbers_as_names(values, places, bins, 2, target, weights, parts)
+    named = numbers_as_names(values.size, places, bins, 2, target, weights, parts)
     assert named is not None
     of_values, of_rows, of_mean = named
     mean = weights @ target / weights.sum()
@@ -199,7 +201,7 @@ def test_codes_of_names_are_shares_of_other_parts():
     assert (np.diff(all_codes[order]) >= 0).all()  # one scale for values, rows and the mean
     assert (of_rows[~known] == -1).all()
     assert np.unique(of_rows).size > 100
-    assert numbers_as_names(values, places, places, 40, target, weights, parts) is None  # near ones tell as much
+    assert numbers_as_names(values.size, places, places, 40, target, weights, parts) is None  # near ones tell as much
 
 
 def test_numbers_that_may_be_names():
@@ -297,12 +299,12 @@ def test_stored_names_score_alike(tmp_path):
     new = pd.concat([X, X[:4].assign(card=[100_000_000.5, -1.0, np.nan, 1e300])])
     assert len(set(fitted.transform(new.assign(x=0.0, amount=0))[-4:, 0])) == 1  # all unknown or missing
     parts = fitted.parts(np.ones(1))
-    plain = parts_to_dict(parts)
-    np.testing.assert_array_equal(parts_from_dict(plain).scores(new), parts.scores(new))
+    plain = parts_to_plain(parts)
+    np.testing.assert_array_equal(PreparedParts(parts_from_plain(plain)).scores(new), PreparedParts(parts).scores(new))
     names = plain["encoders"][0][0]["names_as"]
     plain["encoders"][0][0]["names_as"] = np.where(np.arange(names.size) == 0, -3, names)
     with pytest.raises(ValueError, match="need a code each"):
-        parts_from_dict(plain)
+        parts_from_plain(plain)
     X.assign(sick=y).to_csv(tmp_path / "rows.csv", index=False)
     model = train(tmp_path / "rows.csv", "sick", features="boosted")
     save_model(model, tmp_path / "model.json")
@@ -335,7 +337,7 @@ def test_stored_maps_score_alike(features, table):
     new = pd.concat([X, pd.DataFrame({"town": ["Bern"], "plate": ["none"]})])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(new), fitted.transform(new))
     parts = fitted.parts(np.ones(1))
-    np.testing.assert_array_equal(read_again(parts).scores(new), parts.scores(new))
+    np.testing.assert_array_equal(PreparedParts(read_again(parts)).scores(new), PreparedParts(parts).scores(new))
     assert fitted.n_rows_held_ == 0
 
 
@@ -434,9 +436,9 @@ def test_parts_are_small_and_stored_exactly(table):
     X, y = table
     model = AUCClassifierCV(features=["additive", "forest", "boosted"], random_state=0).fit(X, y)
     parts = model.features_.parts(model.coef_[0])
-    again = parts_from_dict(parts_to_dict(parts))
+    again = parts_from_plain(parts_to_plain(parts))
     read = model._table_schema.read(X)[0]
-    np.testing.assert_array_equal(again.scores(read), parts.scores(read))
+    np.testing.assert_array_equal(PreparedParts(again).scores(read), PreparedParts(parts).scores(read))
     numbers = AUCClassifierCV(features="boosted", random_state=0).fit(X[list("abcde")], y)
     assert len(numbers.features_.parts(numbers.coef_[0]).trees) == 1  # of all folds, whose columns are encoded alike
 

@@ -26,7 +26,7 @@ from vrspam.features import (
     StackedFeatures,
     TreeFeatures,
 )
-from vrspam.features.mapped import GROUPS
+from vrspam.features.names import GROUPS
 from vrspam.plotting import plot_shapes
 from vrspam.tables.frames import WHOLE_ROWS
 

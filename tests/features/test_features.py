@@ -19,8 +19,9 @@ from sklearn.utils.estimator_checks import check_global_output_transform_pandas,
 from stored import read_again
 
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, parts
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, encoders
 from vrspam.features.encoders import N_NODES, Curves, distribution
+from vrspam.features.scoring import PreparedParts
 
 MAPS = [
     LinearFeatures(),
@@ -305,13 +306,13 @@ def test_kernel_products_stay_small_on_wide_categories(monkeypatch):
     frame = pd.DataFrame({"town": rng.integers(0, 300, 2000).astype(str), "age": rng.random(2000)})
     features = KernelFeatures(n_landmarks=20, random_state=0).fit(frame)
     sizes = []
-    encode = parts.encode
+    encode = encoders.encode
 
     def watched(encoders, X):
         sizes.append(encode(encoders, X).size)
         return encode(encoders, X)
 
-    monkeypatch.setattr(parts, "encode", watched)
+    monkeypatch.setattr("vrspam.features.scoring.encode", watched)
     monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 301 * 192 * 2)
     features.products(frame, np.ones(features.n_features_out_))
     assert max(sizes) <= 301 * 192 * 2
@@ -382,7 +383,7 @@ def test_stored_and_read_again(features, mixed):
     assert again.get_feature_names_out().tolist() == features.get_feature_names_out().tolist()
     assert again.get_params() == features.get_params()
     parts = features.parts(np.cos(np.arange(F.shape[1])))
-    assert np.array_equal(read_again(parts).scores(frame), parts.scores(frame))
+    assert np.array_equal(PreparedParts(read_again(parts)).scores(frame), PreparedParts(parts).scores(frame))
 
 
 def test_bad_input_is_refused(rows):
@@ -575,7 +576,7 @@ def test_whitened_features_have_the_products_of_the_kernel(bandwidth):
     triangular = not np.tril(features.whitening_, -1).any()
     assert triangular == (bandwidth == 0.05)
     assert (features.whitening_.shape[1] == 300) == triangular
-    ranks = parts.encode(features.encoders_, X)
+    ranks = encoders.encode(features.encoders_, X)
     distances = ((ranks[:, np.newaxis] - ranks[np.newaxis]) ** 2).sum(axis=2)
     found = features.transform(X)
     np.testing.assert_allclose(

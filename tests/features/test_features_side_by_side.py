@@ -8,6 +8,7 @@ from stored import read_again
 
 from vrspam import kernels
 from vrspam.features import AdditiveFeatures, KernelFeatures, StackedFeatures, TreeFeatures
+from vrspam.features.scoring import PreparedParts, group_kernels
 
 
 def rows(n=400, seed=0):
@@ -28,7 +29,7 @@ def test_scores_are_those_of_the_features(width, dtype):
     maps += [kernel(1.0, seed=5), kernel(1.0, max_additive=9), TreeFeatures(n_trees=20, n_landmarks=50, random_state=0)]
     stacked = StackedFeatures(maps).fit(X)
     coefs = np.random.default_rng(1).standard_normal((stacked.n_features_out_, width))
-    assert list(map(len, stacked.parts(coefs)._kernel_groups)) == [6, 1]
+    assert list(map(len, group_kernels(stacked.parts(coefs).kernels))) == [6, 1]
     expected = stacked.transform(X).astype(np.float64) @ coefs
     size = np.abs(expected).max()
     np.testing.assert_allclose(
@@ -42,8 +43,8 @@ def test_maps_read_from_a_file_are_grouped_too():
     stacked = StackedFeatures(maps).fit(rows())
     parts = stacked.parts(np.random.default_rng(1).standard_normal(stacked.n_features_out_))
     again = read_again(parts)
-    assert list(map(len, again._kernel_groups)) == [2]
-    np.testing.assert_array_equal(again.scores(rows(seed=2)), parts.scores(rows(seed=2)))
+    assert list(map(len, group_kernels(again.kernels))) == [2]
+    np.testing.assert_array_equal(PreparedParts(again).scores(rows(seed=2)), PreparedParts(parts).scores(rows(seed=2)))
 
 
 def test_powers_are_added_up():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, parts
-from vrspam.features.encoders import Curves
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, encoders
+from vrspam.features.encoders import Curves, pack
 
 
 def columns(rng, rows=300):
@@ -33,11 +33,11 @@ def test_features_do_not_depend_on_how_many_columns_are_written_at_once(features
     rng = np.random.default_rng(0)
     features.fit(columns(rng))
     new = np.vstack([columns(rng, 150), 3.0 * columns(rng, 150), features_at_nodes(features)])
-    monkeypatch.setattr(parts, "MOST_ROWS", 2_000)
-    assert parts.can_pack(features.encoders_, new)
+    monkeypatch.setattr(pack, "MOST_ROWS", 2_000)
+    assert pack.can_pack(features.encoders_, new)
     at_once = features.transform(new)
-    monkeypatch.setattr(parts, "MOST_ROWS", 0)
-    assert not parts.can_pack(features.encoders_, new)
+    monkeypatch.setattr(pack, "MOST_ROWS", 0)
+    assert not pack.can_pack(features.encoders_, new)
     assert np.array_equal(at_once, features.transform(new))
 
 
@@ -50,8 +50,8 @@ def features_at_nodes(features):
 def test_places_are_those_of_searchsorted():
     rng = np.random.default_rng(1)
     features = AdditiveFeatures(random_state=0).fit(columns(rng))
-    for X in (columns(rng, parts.MOST_ROWS), columns(rng, parts.MOST_ROWS + 1)):  # at once, and column by column
-        found = parts.places_of(features.encoders_, X)[0]
+    for X in (columns(rng, pack.MOST_ROWS), columns(rng, pack.MOST_ROWS + 1)):  # at once, and column by column
+        found = encoders.places_of(features.encoders_, X)[0]
         for j, encoder in enumerate(features.encoders_):
             assert isinstance(encoder, Curves)
             expected = np.where(np.isnan(X[:, j]), -1, np.searchsorted(encoder.nodes, X[:, j]))

@@ -11,11 +11,11 @@ from helpers import pairwise_auc
 from sklearn.base import clone
 
 from vrspam import AUCClassifierCV, kernels
-from vrspam.features import KernelFeatures, TreeFeatures, parts
+from vrspam.features import KernelFeatures, TreeFeatures, encoders
 from vrspam.features.encoders import Curves
-from vrspam.features.mapped import named_maps
+from vrspam.features.names import named_maps
+from vrspam.features.storage import parts_from_plain, parts_to_plain
 from vrspam.tool import load_model
-from vrspam.tool.modelfile import parts_from_dict, parts_to_dict
 
 PRIME = 65_521
 
@@ -32,7 +32,7 @@ def frame():
 
 def leaf_by_hand(features, row, tree):
     """Walk one row, a dict, down one tree: the definition of the attributes, one node at a time."""
-    parts = {name: part[tree] for name, part in features.trees_.items()}
+    parts = {name: part[tree] for name, part in features.trees_._asdict().items()}
     node, n_nodes = 0, parts["columns"].size
     while node < n_nodes:
         j = parts["columns"][node]
@@ -106,7 +106,7 @@ def test_thresholds_come_from_the_rows_that_weigh():
     features = TreeFeatures(n_trees=50, max_depth=3, n_landmarks=20, random_state=0).fit(column, sample_weight=weights)
     encoder = features.encoders_[0]
     assert isinstance(encoder, Curves)
-    nodes, cuts = encoder.nodes, features.trees_["thresholds"]
+    nodes, cuts = encoder.nodes, features.trees_.thresholds
     used = nodes[cuts[cuts < nodes.size]]
     assert used.size > 200
     assert (used < 0.0).mean() < 0.01
@@ -117,7 +117,7 @@ def test_equal_rows_have_equal_features_and_blocks_do_not_matter(frame, monkeypa
     twice = pd.concat([frame, frame[:1], frame[:1]], ignore_index=True)
     F = features.transform(twice)
     np.testing.assert_array_equal(F[-1], F[0])
-    monkeypatch.setattr("vrspam.features.parts.CACHED_COUNTS", 1)
+    monkeypatch.setattr("vrspam.features.trees.CACHED_COUNTS", 1)
     np.testing.assert_allclose(features.transform(twice), F, atol=1e-12)
 
 
@@ -182,8 +182,8 @@ def test_landmarks_by_columns_hold_no_row(map_class, frame):
 
     def encode(of):
         if map_class is TreeFeatures:
-            return kernels.tree_leaves(parts.places_of(of.encoders_, X)[0], *of.trees_.values())
-        return parts.encode(of.encoders_, X)
+            return kernels.tree_leaves(encoders.places_of(of.encoders_, X)[0], *of.trees_)
+        return encoders.encode(of.encoders_, X)
 
     seen = {tuple(row) for row in encode(rows)}
     assert all(tuple(row) in seen for row in rows.landmarks_)
@@ -222,21 +222,21 @@ def test_stored_trees_that_lead_nowhere_are_refused(part, value, message, frame)
     """Compiled code looks numbers up without checking them, so that files are checked when they are read."""
     features = TreeFeatures(n_trees=3, n_landmarks=10, random_state=0).fit(frame)
     parts = features.parts(np.ones(features.n_features_out_))
-    plain = json.loads(json.dumps(parts_to_dict(parts), default=lambda array: array.tolist()))
+    plain = json.loads(json.dumps(parts_to_plain(parts), default=lambda array: array.tolist()))
     stored = plain["trees"][0]
     (stored if part == "codes" else stored["trees"])[part][1][2] = value
     with pytest.raises(ValueError, match=message):
-        parts_from_dict(plain)
+        parts_from_plain(plain)
 
 
 @pytest.mark.parametrize("cut", ["columns", "absent_left"])
 def test_stored_trees_of_different_sizes_are_refused(cut, frame):
     features = TreeFeatures(n_trees=3, n_landmarks=10, random_state=0).fit(frame)
-    plain = parts_to_dict(features.parts(np.ones(features.n_features_out_)))
+    plain = parts_to_plain(features.parts(np.ones(features.n_features_out_)))
     trees = plain["trees"][0]["trees"]
     trees[cut] = trees[cut][:, :-1]
     with pytest.raises(ValueError, match=r"not whole|different sizes"):
-        parts_from_dict(plain)
+        parts_from_plain(plain)
 
 
 @pytest.mark.parametrize("map_class", [KernelFeatures, TreeFeatures])
@@ -278,12 +278,12 @@ def share_of_rows(folder):
     found, held = [], model.features
     assert held is not None
     for part in held.kernels:
-        known = parts.encode(part.encoders, rows)
+        known = encoders.encode(part.encoders, rows)
         found += [np.abs(known - landmark).max(axis=1).min() < 1e-9 for landmark in part.landmarks]
     for forest in held.trees:
-        assert forest.codes is not None
-        known = parts.places_of(forest.encoders, rows)[0]
-        found += [(known == landmark).all(axis=1).any() for landmark in forest.codes]
+        assert forest.landmarks is not None
+        known = encoders.places_of(forest.encoders, rows)[0]
+        found += [(known == landmark).all(axis=1).any() for landmark in forest.landmarks]
     assert found
     return np.mean(found)
 
@@ -316,7 +316,7 @@ def test_scores_are_sums_over_leaves(levels, missing, columns):
         city[np.arange(size) % 11 == 0], age[::7] = None, np.nan
     train = pd.DataFrame({"city": city, "age": age, "height": rng.normal(170, 9, size)})
     features = TreeFeatures(n_trees=40, max_depth=5, n_landmarks=30, random_state=0).fit(train)
-    assert features.trees_["multipliers"].any()
+    assert features.trees_.multipliers.any()
     new = train.assign(city=city.where(np.arange(size) % 13 > 0, "elsewhere"))
     coefs = rng.standard_normal((features.n_features_out_, columns))
     expected = features.transform(new) @ coefs

@@ -286,6 +286,45 @@ def test_two_routes_differ_by_no_more_than_the_larger_certificate(problem, data)
             assert abs(found.objective - value) <= error
 
 
+def with_a_column(kind: str, seed: int, column: Callable[[np.ndarray], np.ndarray]) -> Problem:
+    """Some rows whose first column is made of a label of two values."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(8, 40)), int(rng.integers(2, 7))
+    label = (rng.permutation(n) < rng.integers(3, n - 3)).astype(float)
+    X = np.round(rng.standard_normal((n, d)), 1)
+    X[:, 0] = column(label)
+    event = rng.random(n) < 0.7 if kind == "times" else None
+    y = np.round(rng.exponential(size=n), 1) if kind == "times" else label
+    strata = np.arange(n) % 2 if rng.random() < 0.5 else None
+    rough = Problem(kind, X, y, event, strata, rng.integers(1, 4, n).astype(float))
+    l2 = float(rough.curvatures().mean()) * 10.0 ** rng.uniform(-6.0, -3.0)
+    l1 = float(np.abs(rough.slopes_at_zero()).max()) * 10.0 ** rng.uniform(-3.0, 0.0) * rng.integers(2)
+    return replace(rough, l2=l2, l1=float(l1))
+
+
+ODD_COLUMNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "far from zero, the same in all rows": lambda label: np.full(label.size, 3e8),
+    "that differs by the same in all pairs": lambda label: 0.3 * label,
+}
+
+
+@pytest.mark.parametrize("products", [False, True])
+@pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
+@pytest.mark.parametrize("column", ODD_COLUMNS)
+def test_a_certificate_is_of_use_with_a_column(column, kind, products):
+    for seed in range(10):
+        problem = with_a_column(kind, seed, ODD_COLUMNS[column])
+        kind_of = AUCClassifier if kind == "classes" else ConcordanceRanker
+        for X in (problem.X, sparse.csr_array(problem.X)):
+            estimator = kind_of(problem.l2, problem.l1, tol=1e-3)
+            with mock.patch.object(exact, "choose_solver", return_value="products" if products else "moments"):
+                fitted = fit(problem, None, X, estimator=estimator)
+            start = float(problem.loss_at(np.zeros(problem.X.shape[1])))
+            assert fitted.gap_ <= 1.01e-3 * start
+            w = fitted.coef_[0]
+            assert abs(float(problem.value(w)) - fitted.objective_) <= 1e-6 * start + fitted.gap_
+
+
 @settings(max_examples=examples(60))
 @given(problem=problems(penalties=("mcp", "scad")), data=st.data())
 def test_the_stationarity_of_a_concave_penalty_is_what_it_is_defined_as(problem, data):

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from vrspam.data import read_chunks
-from vrspam.data.readers import array_readers, csv_reader
+from vrspam.data.readers import csv, csv_head, csv_repair, libsvm
 from vrspam.tool import predict, train
 
 TWICE = 2.3
@@ -64,7 +64,7 @@ class Name(str):
 
 def test_names_in_the_header(tmp_path, monkeypatch):
     """Names are compared with few others, whatever their number."""
-    reader = csv_reader.csv.reader
+    reader = csv_head.csv.reader
 
     class NameReader:
         """A reader of CSV whose fields are names that count."""
@@ -82,12 +82,12 @@ def test_names_in_the_header(tmp_path, monkeypatch):
         def __next__(self) -> list[Name]:
             return [*map(Name, next(self._reader))]
 
-    monkeypatch.setattr(csv_reader.csv, "reader", NameReader)
+    monkeypatch.setattr(csv_head.csv, "reader", NameReader)
     counts = []
     for columns in (200, 400):
         table(3, columns).to_csv(tmp_path / "t.csv", index=False)
         Name.compared = 0
-        csv_reader.CSVReader().columns(str(tmp_path / "t.csv"))
+        csv.CSVReader().columns(str(tmp_path / "t.csv"))
         counts.append(Name.compared + columns)
     assert counts[1] <= TWICE * counts[0]
 
@@ -128,13 +128,13 @@ def test_wrong_rows_are_located_in_one_pass(tmp_path, monkeypatch, end):
     """The text of a block is not gone through again for each of its wrong rows."""
     passes: list[Any] = []
     if end == "csv":
-        lines_of_rows = csv_reader.lines_of_rows
+        lines_of_rows = csv_repair.lines_of_rows
 
         def counted(*args: Any) -> list[int]:
             passes.append(args)
             return lines_of_rows(*args)
 
-        monkeypatch.setattr(csv_reader, "lines_of_rows", counted)
+        monkeypatch.setattr(csv_repair, "lines_of_rows", counted)
         text = "x,z,y\n" + "inf,1,0\n" * 300 + "1,2,1\n" * 20
     else:
 
@@ -143,9 +143,9 @@ def test_wrong_rows_are_located_in_one_pass(tmp_path, monkeypatch, end):
                 passes.append(args)
                 return bytes.split(self, *args)
 
-        text_blocks = array_readers.text_blocks
+        text_blocks = libsvm.text_blocks
         monkeypatch.setattr(
-            array_readers,
+            libsvm,
             "text_blocks",
             lambda *args: (block._replace(text=Text(block.text)) for block in text_blocks(*args)),
         )

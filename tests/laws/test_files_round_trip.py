@@ -173,7 +173,7 @@ def test_a_file_that_would_score_otherwise_is_not_written(tmp_path, monkeypatch)
 
     for wrong in (lambda plain: broken, lambda plain: 1 / 0):
         with monkeypatch.context() as patched:
-            patched.setattr(modelfile, "parts_from_dict", wrong)
+            patched.setattr(modelfile, "parts_from_plain", wrong)
             with pytest.raises(ModelFileError, match="was not written"):
                 save_model(model, path)
         assert path.read_bytes() == before

@@ -8,7 +8,7 @@ from laws_support import examples
 from panels import IDENTIFIERS, NAMES, Panel, households, independent, measurements, numbered_inside, panel
 
 from vrspam.tool import TrainPlan, check, evaluate, train
-from vrspam.tool.doctor import open_table
+from vrspam.tool.checking import open_table
 
 GROUPS = ("repeated-rows", "duplicates")
 

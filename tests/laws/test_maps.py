@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from laws_support import examples
 
 from vrspam import AUCClassifier, AUCClassifierCV, ConcordanceRankerCV, VRSPAMClassifier
-from vrspam.features.mapped import named_maps
+from vrspam.features.names import named_maps
 from vrspam.tool import load_model, save_model, train
 
 MAPS = ("standardized", "additive", "kernel 1", "kernel alone 0.3", "trees 4", "forest", "boosted", "auto")

@@ -21,7 +21,7 @@ from laws_support import examples
 
 from vrspam.data import Schema
 from vrspam.export import NotExportable, to_python, to_sql
-from vrspam.features.parts import Curve, Parts, Table
+from vrspam.features.parts import CategoryPart, CurvePart, Parts
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import save_figure
 from vrspam.report.pages.model import explanation_page
@@ -48,7 +48,10 @@ def model_of(column, category, label):
         ranges={"a number": (0.0, 2.0)},
     )
     parts = Parts(
-        (Curve(np.array([0.0, 1.0, 2.0]), np.array([-1.0, 0.5, 1.0])), Table({category: 0.5, "another": -0.25}))
+        (
+            CurvePart(np.array([0.0, 1.0, 2.0]), np.array([-1.0, 0.5, 1.0])),
+            CategoryPart({category: 0.5, "another": -0.25}),
+        )
     )
     two = np.ones(2)
     means = np.array([[0.0, 0.1], [0.4, 0.2]])

@@ -21,7 +21,7 @@ from openpyxl.chart import BarChart
 
 from vrspam._utils.messages import WordedError
 from vrspam.data import DataError, read_chunks
-from vrspam.data.readers import arrow_reader
+from vrspam.data.readers import excel
 from vrspam.tool import evaluate, train
 
 quick = settings(
@@ -100,7 +100,7 @@ def test_sheets_and_archives_are_named_as_what_they_are(folder):
 
 def test_a_missing_package_is_named(folder, monkeypatch):
     path = book(folder / "t.xlsx")
-    monkeypatch.setattr(arrow_reader, "find_spec", lambda name: None)
+    monkeypatch.setattr(excel, "find_spec", lambda name: None)
     assert refusal(path).endswith('reading Excel needs one more package: pip install "vrspam[excel]"')
 
 
@@ -114,7 +114,7 @@ def test_impossible_dates_of_a_workbook_are_one_warning(folder, rows):
     sheet.save(folder / "dates.xlsx")
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always")
-        arrow_reader.ExcelReader().columns(str(folder / "dates.xlsx"))
+        excel.ExcelReader().columns(str(folder / "dates.xlsx"))
     texts = [str(remark.message) for remark in remarks]
     assert len(texts) == 1
     assert f"{rows} cell" in texts[0]

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from laws_support import examples
 
-from vrspam.data import DataError, Schema, read_chunks
+from vrspam.data import DataError, infer_schema, read_chunks
 from vrspam.tool import predict, train
 
 quick = settings(
@@ -112,7 +112,7 @@ def test_a_code_after_many_numbers_makes_its_column_text(folder):
     frame.to_csv(folder / "quoted.csv", index=False, quoting=1)
     frame.to_parquet(folder / "t.parquet", index=False)
     for name in ("t.csv", "quoted.csv", "t.parquet"):
-        schema = Schema.infer(folder / name, "y", missing="mean")
+        schema = infer_schema(folder / name, "y", missing="mean")
         assert schema.categorical == {"code": ("01", "1", "2", "30")}, name
         assert schema.numeric == ("x",), name
     with pytest.raises(DataError, match="'01' in later rows is a code"):

@@ -18,7 +18,7 @@ from tool_data import patients, write, write_libsvm
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.features.mapped import GROUPS
+from vrspam.features.names import GROUPS
 from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
 from vrspam.model.drawing import explain

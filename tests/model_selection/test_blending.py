@@ -19,6 +19,7 @@ from vrspam.features import (
     StackedFeatures,
     TreeFeatures,
 )
+from vrspam.features.scoring import PreparedParts
 from vrspam.metrics import roc_auc
 from vrspam.metrics.correction import corrected_choice, draw_sample, influences
 from vrspam.model_selection.correction import correct
@@ -287,11 +288,11 @@ class TestStackedFeatures:
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
         parts, of_classes = found.parts(coef), parts_of_map(found, coef, means)["means"]
         assert of_classes.shape == (2, X.shape[1] + 1)
-        np.testing.assert_allclose(parts.scores(X)[:, 0], features @ coef, atol=1e-10)
+        np.testing.assert_allclose(PreparedParts(parts).scores(X)[:, 0], features @ coef, atol=1e-10)
         np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)
-        alone = np.stack([parts.columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])
+        alone = np.stack([PreparedParts(parts).columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])
         np.testing.assert_allclose(of_classes[:, :-1], alone, atol=1e-10)
-        np.testing.assert_array_equal(read_again(parts).scores(X), parts.scores(X))
+        np.testing.assert_array_equal(PreparedParts(read_again(parts)).scores(X), PreparedParts(parts).scores(X))
 
     def test_other_things_than_maps_are_refused(self):
         for maps in ([], [PolynomialFeatures()], [StackedFeatures([LinearFeatures()])]):

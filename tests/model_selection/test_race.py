@@ -27,7 +27,7 @@ from vrspam.model_selection.maps_in_memory import learn_maps
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.tool.repeats import describe_step
+from vrspam.report.words.training import describe_step
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 

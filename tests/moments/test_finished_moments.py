@@ -14,8 +14,9 @@ from sklearn.metrics import roc_auc_score
 from vrspam import AUCClassifierCV, ClassMoments
 from vrspam._utils.blas import TwoSteps
 from vrspam.features import KernelFeatures, kernel
+from vrspam.features.encoders import encode
 from vrspam.features.mapped import MappedArray
-from vrspam.features.parts import encode, exponents
+from vrspam.features.scoring import exponents
 from vrspam.model_selection import sources
 from vrspam.moments import FinishedMoments, LastProduct
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss

@@ -16,7 +16,8 @@ from toy_loss import SquaredHingeByPairs
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
 from vrspam.features import AdditiveFeatures
-from vrspam.features.mapped import GROUPS, MappedArray
+from vrspam.features.mapped import MappedArray
+from vrspam.features.names import GROUPS
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, hinge
 from vrspam.solvers import newton, solve
 from vrspam.solvers.proximal_newton import PairProximalNewton

@@ -31,7 +31,7 @@ from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.thresholds import wilson
 from vrspam.model.drawing import score_edges, value_labels
-from vrspam.plotting.columns import value_text
+from vrspam.plotting.bars import value_text
 from vrspam.plotting.style import BLUE, colours, mixed, new_figure, text_width
 
 plotting: Any = vrspam.plotting  # the stubs of matplotlib know less of what is drawn than these tests

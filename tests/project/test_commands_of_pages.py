@@ -28,7 +28,7 @@ import pytest
 import vrspam.data
 from vrspam.cli import main
 from vrspam.data import load
-from vrspam.features import mapped
+from vrspam.features import names
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"]
@@ -168,7 +168,7 @@ def smallest(monkeypatch, tmp_path):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [SmallBenchmarks(), *sys.meta_path])
     monkeypatch.setenv("VRSPAM_BENCH_GB", "0")
-    monkeypatch.setitem(mapped.GROUPS, "auto", ("standardized", "additive", "boosted"))
+    monkeypatch.setitem(names.GROUPS, "auto", ("standardized", "additive", "boosted"))
     monkeypatch.setattr(vrspam.data, "available", lambda: [{"name": "german", "where": "here"}])
     monkeypatch.setattr("subprocess.run", lambda *_, **__: SimpleNamespace(returncode=0, stdout="1.0", stderr=""))
     monkeypatch.setattr("shutil.which", lambda _: None)
@@ -230,7 +230,7 @@ def test_every_command_with_a_file_that_a_page_names_runs(tmp_path, monkeypatch,
                 if len(words) > 1 and "." in words[1] and "TABLE" not in words:
                     found[" ".join(words)] = words
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(mapped.GROUPS, "auto", ("standardized",))
+    monkeypatch.setitem(names.GROUPS, "auto", ("standardized",))
     for name in {word for words in found.values() for word in words if word.endswith((".csv", ".parquet"))}:
         getattr(frame, "to_csv" if name.endswith("csv") else "to_parquet")(name.replace("*", "06"), index=False)
     for name, target in (("old.json", "readmitted"), ("model.json", "sick")):

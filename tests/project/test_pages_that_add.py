@@ -1,7 +1,7 @@
 """The pages that say how to add something are followed literally, in a copy of the repository, and it works.
 
-A block after a line that begins with the name of a file is that file, or a change of it: `-` and `+` before lines that
-go and that come, `@@` between places. If a page forgot a file, what it adds would not work.
+A block after a paragraph that begins with the name of a file is that file, or a change of it: `-` and `+` stand before
+lines that go and that come, `@@` between places. If a page forgot a file, what it adds would not work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^`([\w/.]+)` [^\n]*:\n\n```(python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^`(\w+/[\w/.]+)` (?:[^\n]+\n)+\n```(python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def changed(text: str, diff: str) -> str:
@@ -80,7 +80,52 @@ assert TrainPlan(target="y", penalty="huber", l1=[0.0]).penalty == "huber"
 """
 
 
-@pytest.mark.parametrize(("page", "program", "n_files"), [("add_a_penalty.md", PENALTY, 5)])
+LOSS = """
+from typing import get_args
+import numpy as np
+from checks import check_loss
+from helpers import LOSSES, make_data
+from scipy import sparse
+from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam import objective
+from vrspam._utils.messages import LossName
+from vrspam.objective import ElasticNet, Objective
+from vrspam.solvers.smooth import ProximalGradient
+from vrspam.tool import TrainPlan
+
+X, y = make_data(40, 4, seed=3, correlated=False)
+X /= X.std(axis=0)
+made = LOSSES["logistic pairs"].make(sparse.csr_array(X), y)
+check_loss(made)
+best = ProximalGradient().solve(Objective(made, ElasticNet(0.01, 0.02)), tol=1e-16, max_iter=50_000)
+model = AUCClassifier(0.01, 0.02, loss="logistic", tol=1e-12).fit(X, y)
+np.testing.assert_allclose(model.coef_[0], best.w, atol=1e-6)
+halved = AUCClassifier(0.01, 0.02, loss="logistic", tol=1e-12).fit(np.vstack([X, X]), np.tile(y, 2), np.tile([0.5], 80))
+np.testing.assert_allclose(halved.coef_[0], best.w, atol=1e-6)
+grid = AUCClassifierCV([0.01], l1s=[0.02], loss="logistic", cv=2, tol=1e-12).fit(X, y)
+np.testing.assert_allclose(grid.coef_[0], best.w, atol=1e-6)
+assert get_args(LossName) == tuple(objective.LOSSES)
+assert TrainPlan(target="y", loss="logistic").loss == "logistic"
+"""
+
+SOLVER = """
+from checks import best_of_all_pieces, check_solver
+from helpers import LOSSES, PENALTIES, SOLVERS, make_data
+
+X, y = make_data(40, 4, seed=3, correlated=False)
+X /= X.std(axis=0)
+loss = LOSSES["squared, moments"].make(X, y)
+for name in ("ridge", "elastic net", "signs"):
+    penalty, pieces = PENALTIES[name]
+    best = best_of_all_pieces(X, y, False, pieces, penalty.value)
+    assert check_solver(SOLVERS["PlainProximalGradient"](), loss, penalty, best)
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "program", "n_files"),
+    [("add_a_loss.md", LOSS, 4), ("add_a_penalty.md", PENALTY, 5), ("add_a_solver.md", SOLVER, 2)],
+)
 def test_a_page_names_all_files(page, program, n_files, tmp_path):
     assert len(follow(page, tmp_path)) == n_files
     run(tmp_path, program)

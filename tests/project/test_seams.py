@@ -24,7 +24,7 @@ import vrspam.features
 from vrspam import AUCClassifierCV
 from vrspam.export import to_python
 from vrspam.features import LinearFeatures, StackedFeatures
-from vrspam.features.mapped import kind_of_map
+from vrspam.features.base import kind_of_map
 from vrspam.objective import Bounded, ElasticNet, Objective
 from vrspam.solvers import solve
 from vrspam.solvers.gram import GramDescent

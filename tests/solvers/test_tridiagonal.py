@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vrspam._utils.blas import blas_threads, solve_shifted
+from vrspam._utils.blas import blas_threads
+from vrspam.solvers.tridiagonal import solve_shifted
 
 
 @pytest.mark.parametrize("size", [2, 3, 64, 65, 200])

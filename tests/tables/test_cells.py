@@ -27,7 +27,7 @@ from vrspam._utils.texts import show_texts
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.data import read_chunks
-from vrspam.data.readers.csv_reader import without_spaces
+from vrspam.data.readers.csv_repair import without_spaces
 from vrspam.tables.kinds import find_kind, looks_like, typed_kind
 from vrspam.tables.kinds.dates import Dates
 from vrspam.tables.kinds.numbers import Numbers

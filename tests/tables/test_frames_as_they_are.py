@@ -28,12 +28,12 @@ from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
 from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.tables import frames
-from vrspam.tables.columns import is_identifier
+from vrspam.tables.identifiers import is_identifier
 from vrspam.tables.kinds import find_kind, typed_kind
 from vrspam.tables.kinds.dates import Dates
 from vrspam.tables.kinds.numbers import Numbers
 from vrspam.tables.kinds.times import Times
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 from vrspam.tool import score_file, train
 
 MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)
@@ -265,11 +265,11 @@ def test_categorical_columns_stay_categories():
 
 def test_readings_are_stored_as_plain_values():
     for reading in (Numbers(",", "."), Numbers(".", ",", "$"), Dates("dmy", ("year", "hour")), Times()):
-        stored = TableSchema(readings={"amount": reading}).to_dict()
-        assert TableSchema.from_dict(stored).readings == {"amount": reading}
+        stored = Schema(readings={"amount": reading}).to_dict()
+        assert Schema.from_dict(stored).readings == {"amount": reading}
     for wrong in ({"kind": "numbers", "decimal": "x", "thousands": "", "unit": ""}, {"kind": "dates", "order": "xyz"}):
         with pytest.raises(ValueError, match="not a schema"):
-            TableSchema.from_dict({**TableSchema().to_dict(), "readings": {"amount": wrong}})
+            Schema.from_dict({**Schema().to_dict(), "readings": {"amount": wrong}})
 
 
 def test_amounts_are_no_identifiers():

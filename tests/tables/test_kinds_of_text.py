@@ -21,11 +21,12 @@ from vrspam._utils.warnings import TextRead
 from vrspam.data import Schema
 from vrspam.export import to_python
 from vrspam.tables import kinds
+from vrspam.tables.decide import ColumnRules
 from vrspam.tables.kinds import KINDS
 from vrspam.tables.kinds.dates import Dates, part_text
 from vrspam.tables.kinds.numbers import Numbers
 from vrspam.tables.kinds.times import Times
-from vrspam.tables.schema import TableLearner, TableSchema
+from vrspam.tables.learner import TableLearner, complete, learn_schema
 from vrspam.tool import load_model, predict, save_model, train
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add_a_kind_of_text.md"
@@ -70,7 +71,7 @@ def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, li
     assert isinstance(schema.readings["when"], kind)
     blocks = [frame.slice(0, 50), frame.slice(50)] if library == "arrow" else [frame[:50], frame[50:]]
     with pytest.warns(TextRead, match="'when' holds text that was read as"):
-        learned = TableSchema.learn(block for block in blocks)
+        learned = learn_schema(block for block in blocks)
     assert learned.fill == pytest.approx(schema.fill, rel=1e-14)
     assert dataclasses.replace(learned, fill=schema.fill).to_dict() == schema.to_dict()
     parts = []
@@ -79,7 +80,7 @@ def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, li
         learner.add(block)
         parts.append(pickle.loads(pickle.dumps(learner)))
     read, strays = schema.read(frame)
-    merged = parts[0].merge(parts[1]).finish(TableSchema).completed([read])
+    merged = complete(parts[0].merge(parts[1]).finish(), [read])
     assert merged.to_dict() == schema.to_dict()
     made = schema.readings["when"].made("when")[0]
     np.testing.assert_allclose(np.asarray(read[made], dtype=float)[2:], numbers[2:], rtol=1e-12)
@@ -100,7 +101,7 @@ def test_dates_and_durations_as_such_add_up_too(library):
     for start in (0, 40, 80):
         learner.add(frame[start : start + 40])
     read = schema.read(frame)[0]
-    assert learner.finish(TableSchema).completed([read]).to_dict() == schema.to_dict()
+    assert complete(learner.finish(), [read]).to_dict() == schema.to_dict()
     hours = np.array([span.total_seconds() / 3600 for span in spans])
     assert schema.ranges["span"] == pytest.approx((hours.min(), hours.max()))
     assert dict(zip(schema.numeric, schema.fill or (), strict=True))["span"] == pytest.approx(hours.mean())
@@ -113,7 +114,7 @@ def test_a_column_without_values_in_the_first_block_is_read_as_the_later_ones_sa
     gone = {**table, "when": [np.nan if library == "pandas" else None] * 120}
     blocks = [FRAMES[library](gone), FRAMES[library](table)]
     with pytest.warns(TextRead, match="'when' holds text that was read as"):
-        learned = TableSchema.learn(blocks)
+        learned = learn_schema(blocks)
     whole = learned_schema(blocks[1])
     assert learned.readings == whole.readings
     assert learned.ranges == whole.ranges
@@ -125,7 +126,7 @@ def test_a_column_without_values_in_the_first_block_is_read_as_the_later_ones_sa
         parts = [TableLearner(), TableLearner()]
         for part, block in zip(parts, order, strict=True):
             part.add(block)
-        assert parts[0].merge(parts[1]).finish(TableSchema).readings == whole.readings
+        assert parts[0].merge(parts[1]).finish().readings == whole.readings
 
 
 def test_a_date_column_is_spoken_of_once_and_a_number_is_no_date_by_its_name():
@@ -148,9 +149,9 @@ def test_a_date_column_is_spoken_of_once_and_a_number_is_no_date_by_its_name():
 
 def test_a_frame_of_which_nothing_is_left_is_told_why():
     with pytest.raises(ValueError, match="No feature is left: identifiers and columns that are left out do not count"):
-        TableSchema.learn(pd.DataFrame({"when": DAYS}), dates="drop")
+        learn_schema(pd.DataFrame({"when": DAYS}), ColumnRules(dates="drop"))
     with pytest.raises(ValueError, match="Every column looks like an identifier: give at least one"):
-        TableSchema.learn(pd.DataFrame({"name": [f"n{k}" for k in range(60)]}), dates="drop")
+        learn_schema(pd.DataFrame({"name": [f"n{k}" for k in range(60)]}), ColumnRules(dates="drop"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

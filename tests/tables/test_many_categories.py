@@ -18,7 +18,7 @@ from vrspam.features import (
     StackedFeatures,
     TreeFeatures,
 )
-from vrspam.features.encoders import encoder_from_dict
+from vrspam.features.storage import encoder_from_plain, encoder_to_plain
 from vrspam.tool.training import train
 
 MAPS = [
@@ -90,7 +90,7 @@ def test_a_category_may_be_called_rare():
 def test_a_stored_number_of_rare_categories_is_checked(grouped):
     encoder = LinearFeatures().fit(pd.DataFrame({"town": ["a", "b"]})).encoders_[0]
     with pytest.raises(ValueError, match="rare categories"):
-        encoder_from_dict({**encoder.to_dict(), "grouped": grouped})
+        encoder_from_plain({**encoder_to_plain(encoder), "grouped": grouped})
 
 
 def test_thousands_of_categories_are_said_once_for_all_maps():

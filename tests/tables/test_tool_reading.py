@@ -14,10 +14,11 @@ from tool_data import patients, write
 from vrspam._utils.findings import text_of
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.data.readers import READERS, csv_reader, guess_format
+from vrspam.data.formats import guess_format
+from vrspam.data.readers import READERS, csv_head
 from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Indicators
-from vrspam.features.parts import Curve, Table
+from vrspam.features.parts import CategoryPart, CurvePart
 from vrspam.tool import evaluate, evaluation, load_model, predict, save_model, train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
@@ -35,13 +36,13 @@ def table(tmp_path):
 def typings(monkeypatch):
     """The files whose columns were typed, one entry each time."""
     found = []
-    read_names = csv_reader._read_names
+    read_names = csv_head.read_names
 
     def watched(path, *details):
         found.append(path)
         return read_names(path, *details)
 
-    monkeypatch.setattr(csv_reader, "_read_names", watched)
+    monkeypatch.setattr(csv_head, "read_names", watched)
     return found
 
 
@@ -135,10 +136,10 @@ def test_maps_get_the_columns_as_they_are(tmp_path, end):
     assert list(expected.feature_names_in_) == list(model.schema.columns)
     assert model.features
     for found, wanted in zip(model.features.effects, expected.encoders_, strict=True):
-        if isinstance(found, Curve) and isinstance(wanted, Curves):
+        if isinstance(found, CurvePart) and isinstance(wanted, Curves):
             np.testing.assert_array_equal(found.nodes, wanted.nodes)
         else:
-            assert isinstance(found, Table)
+            assert isinstance(found, CategoryPart)
             assert isinstance(wanted, Indicators)
             assert tuple(found.values) == wanted.categories
     rows, positive = open_labelled(path, TrainPlan("sick")).load_rows()

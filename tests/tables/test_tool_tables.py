@@ -29,7 +29,9 @@ from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.cli.train import train as train_command
-from vrspam.data import DataError, readers
+from vrspam.data import DataError
+from vrspam.data.source import find_paths
+from vrspam.data.standard_input import standard_input
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.tool import evaluate, load_model, predict, save_model, train
@@ -212,7 +214,7 @@ def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):
         buffer = io.BytesIO((folder / "clean.csv").read_bytes())
 
     monkeypatch.setattr(sys, "stdin", Input)
-    readers._standard_input.cache_clear()
+    standard_input.cache_clear()
     args = ["train", "-", "--target", "sick", "--positive", "yes", "--model", str(tmp_path / "m.json"), *LINEAR]
     assert main([*args, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"] == ["standard input"]
@@ -223,7 +225,7 @@ def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):
         assert main([*command, "--html", str(page)]) == 0
         assert "on standard input</title>" in page.read_text("utf-8") or "rows" in command
         assert "standard input" in page.read_text("utf-8")
-    readers._standard_input.cache_clear()
+    standard_input.cache_clear()
 
 
 def test_some_rows_of_a_table_keep_their_other_columns():
@@ -239,9 +241,9 @@ def test_the_standard_input_leaves_room_on_the_disk(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", Input)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20))
-    readers._standard_input.cache_clear()
+    standard_input.cache_clear()
     with pytest.raises(DataError, match="the standard input fills the disk: 0 MiB came, and less than 1 GiB is free"):
-        readers.find_paths("-")
+        find_paths("-")
 
 
 #: Another thread gets the signal, so that no read of the main one is interrupted, as if it came just before the read.

@@ -14,14 +14,17 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from vrspam._utils.findings import CODES, SEVERITIES, Finding, Fix, note_from_plain
+from vrspam._utils.findings import SEVERITIES, Finding, Fix, note_from_plain
 from vrspam._utils.texts import auc_text, interval_text
+from vrspam.checks.copies import find_copies
+from vrspam.checks.diagnose import all_codes
+from vrspam.checks.judged_groups import JudgedGroups, scores_of_known_groups
+from vrspam.checks.named_groups import name_groups
+from vrspam.checks.repeated_rows import describe_groups
 from vrspam.cli import main
 from vrspam.model_selection.calibration import calibrate
 from vrspam.report.words.auc import expected_auc, other_aucs
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
-from vrspam.tool.doctor import describe_repeats
-from vrspam.tool.repeats import Repeats, find_copies, name_groups, scores_of_known_groups
 
 
 def independent(rng: np.random.Generator, rows: int = 600, signal: float = 1.0) -> pd.DataFrame:
@@ -147,8 +150,8 @@ def test_of_groups_that_cross_the_one_that_labels_go_with_is_kept_together():
 
 
 def test_all_groups_that_cross_are_named():
-    found = Repeats("card", 0.9, np.arange(3), apart=0.9, together=0.7, z=5.0, bound=0.5, bound_z=9.0)
-    (told,) = describe_repeats(found, ["store", "till"])
+    found = JudgedGroups("card", 0.9, np.arange(3), apart=0.9, together=0.7, z=5.0, bound=0.5, bound_z=9.0)
+    told = describe_groups(found, ["store", "till"])
     assert "Rows with the same 'store' or 'till' are alike too: groups='store' would" in str(told)
     assert remedy(told) == ("groups", "card")
 
@@ -240,7 +243,9 @@ def test_a_leak_is_graded_by_what_the_column_explains_alone():
 @pytest.mark.parametrize(("auc", "shown", "expected"), [(0.98996, "0.990", "severe"), (0.9894, "0.989", "warning")])
 def test_the_grade_of_a_leak_agrees_with_the_number_that_is_shown(monkeypatch, auc, shown, expected):
     table = independent(np.random.default_rng(5), 300)
-    monkeypatch.setattr("vrspam.tool.doctor.alone", lambda codes, y, fold, ordered: auc if codes.max() == 299 else 0.6)
+    monkeypatch.setattr(
+        "vrspam.checks.seen.auc_alone", lambda codes, y, fold, ordered: auc if codes.max() == 299 else 0.6
+    )
     table["b"], table["d"] = table["b"].round(0), table["d"] // 10
     (leak,) = (one for one in check(table.assign(c=np.arange(300) * 0.37 % 7), "y") if one.code == "leak")
     assert (leak.severity, remedy(leak)) == (expected, ("drop", ["c"]))
@@ -428,9 +433,9 @@ def test_the_forms_of_a_table_give_the_same_findings(tmp_path):
 
 
 def test_a_stream_and_a_spark_frame_are_looked_at_as_far_as_one_pass_allows(tmp_path, monkeypatch):
-    from vrspam.tool import doctor
+    from vrspam.tool import checking
 
-    monkeypatch.setattr(doctor, "SAMPLED", 1000)
+    monkeypatch.setattr(checking, "SAMPLED", 1000)
     table = independent(np.random.default_rng(16), 3000)
     table["told"] = (table.y == "yes") * 1.0
     path = tmp_path / "t.csv"
@@ -438,10 +443,10 @@ def test_a_stream_and_a_spark_frame_are_looked_at_as_far_as_one_pass_allows(tmp_
     streamed = {one.code: one for one in check(path, "y", streaming=True)}
     assert streamed["leak"].severity == "severe"
     assert "1,000 rows of 3,000" in streamed["not-checked"]
-    monkeypatch.setattr(doctor, "SAMPLED", 5_000)  # all rows are seen, but not whether they repeat
+    monkeypatch.setattr(checking, "SAMPLED", 5_000)  # all rows are seen, but not whether they repeat
     all_seen = {one.code: one for one in check(path, "y", streaming=True)}["not-checked"]
     assert all_seen == "not looked at: whether rows repeat across the table, or drift"
-    monkeypatch.setattr(doctor, "SAMPLED", 1000)
+    monkeypatch.setattr(checking, "SAMPLED", 1000)
 
     class Frame(SimpleNamespace):  # what is asked of a Spark frame
         sparkSession, count = None, staticmethod(lambda: 3000)
@@ -561,4 +566,4 @@ def test_every_code_has_a_section_in_the_docs():
 
     text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text("utf-8")
     sections = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert sorted(sections) == sorted(CODES)
+    assert sorted(sections) == sorted(all_codes())

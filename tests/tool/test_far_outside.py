@@ -13,6 +13,7 @@ from vrspam import AUCClassifierCV
 from vrspam.cli.app import run
 from vrspam.export import scorer_of, to_python, to_sql
 from vrspam.features import AdditiveFeatures, LinearFeatures, StackedFeatures
+from vrspam.features.scoring import PreparedParts
 from vrspam.tool import evaluate, explain_file, export_model, load_model, predict, save_model, score_file, train
 
 pytestmark = pytest.mark.filterwarnings("ignore:Compared with training")
@@ -57,7 +58,7 @@ def test_lines_of_a_blend_go_on_for_the_width_of_training_and_end():
     expected = [*straight[:2], straight[1], straight[3], straight[3], 0.0]
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     coef = np.random.default_rng(1).standard_normal(stacked.n_features_out_)
-    scores = stacked.parts(coef).scores(new)[:, 0]
+    scores = PreparedParts(stacked.parts(coef)).scores(new)[:, 0]
     np.testing.assert_allclose(scores, stacked.transform(new) @ coef, rtol=1e-12)
     np.testing.assert_allclose(scores, stacked.products(new, coef), rtol=1e-12)
 

@@ -20,7 +20,7 @@ from tool_data import make_model, write_libsvm
 
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.data.readers import Source
+from vrspam.data.source import Source
 from vrspam.measures.compare import compare as compare_rows
 from vrspam.measures.rows import ScoredRows
 from vrspam.metrics import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import ClassMoments
+from vrspam.checks.coded import CodedColumns
+from vrspam.checks.leak import Leak
+from vrspam.checks.seen import Seen
 from vrspam.data import Schema
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.model_selection.hashing import HashFolds
-from vrspam.tool.doctor import Examined, aucs_alone, look_at_columns
 from vrspam.tool.model import Scaling, spread, undo_linear_map
+from vrspam.tool.plan import TrainPlan
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
@@ -93,7 +97,7 @@ def test_gaps_are_counted_and_filled_by_column():
     schema = Schema(("a", "b", "c"), {"town": ("x", "y")}, fill=(7.0, 8.0, 9.0))
     table = pa.table({"a": [None, float("nan"), 3.0], "b": [0.0, None, 0.0], "c": X[:, 2], "town": ["x", None, "y"]})
     for rows, known in ((X, Schema(("a", "b", "c"))), (table, schema)):
-        codes = Examined.of(rows, np.array([True, False, True]), known, {}).codes
+        codes = CodedColumns.of(rows, np.array([True, False, True]), known, {}).codes
         missing = {name: int((column < 0).sum()) for name, column in codes.items()}
         assert missing == {"a": 2, "b": 1, "c": 0, **({"town": 1} if rows is table else {})}
     expected = [[7.0, 0.0, 1.0, 1.0, 0.0], [7.0, 8.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 1.0]]
@@ -121,9 +125,12 @@ def test_a_column_that_knows_the_answer_is_named(kind, width):
         rows = pa.table({name: pa.array(rows[:, j], from_pandas=True) for j, name in enumerate(names)})
     leaks = []
     for labels in (positive, np.roll(positive, 1)):
-        seen = Examined.of(rows, labels, schema, {})
-        found = look_at_columns(seen, aucs_alone(seen, seed=0), seed=0)
-        leaks.append([one for one in found if one.code == "leak"])
+        table: Any = SimpleNamespace(
+            load_rows=lambda labels=labels: (rows, labels),
+            **{"schema": schema, "times": None, "kept": {}, "notes": ()},
+            chunks=SimpleNamespace(source=SimpleNamespace(reader=SimpleNamespace(tabular=kind == "table"))),
+        )
+        leaks.append(list(Leak().look(Seen(table, TrainPlan("y", groups="none")))))
     assert [one.columns for one in leaks[0]] == [(schema.columns[4],)]
     assert "(AUC 1.000)" in leaks[0][0]
     assert leaks[0][0].severity == "severe"

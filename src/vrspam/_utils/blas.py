@@ -1,6 +1,5 @@
-"""BLAS and LAPACK: how many threads they may use, systems with many shifts, products with triangular matrices."""
+"""BLAS: how many threads it may use, products with triangular matrices."""
 
-import ctypes
 import functools
 import os
 import threading
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
 NARROW = 200  # matrices with at most this many columns use one thread
@@ -113,59 +111,6 @@ def blas_threads(most: int | None = None, *, columns: int | None = None, square:
 def blas_thread_count() -> int:
     """Return the number of threads that a matrix product may use now."""
     return max(map(itemgetter("num_threads"), _libraries().info()), default=1)
-
-
-# Symmetric matrices as H = Q T Qᵀ, T tridiagonal: (H + s I)⁻¹ b for many s, in a third of the time of eigenvectors.
-#
-# LAPACK's routines are called by their addresses: unlike SciPy's own functions, these calls let other threads of Python
-# run meanwhile.
-
-
-@functools.cache
-def _routine(name: str, n_arguments: int) -> Callable[..., None]:
-    """A routine of LAPACK; all of its arguments are pointers."""
-    from numba.extending import get_cython_function_address
-
-    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
-    return prototype(get_cython_function_address("scipy.linalg.cython_lapack", name))
-
-
-def _call(name: str, *arguments: Any) -> None:
-    """Call a routine with letters, whole numbers and Fortran-ordered arrays; its last argument is added here."""
-    info = ctypes.c_int(0)
-    given = []
-    for value in arguments:
-        if isinstance(value, np.ndarray):
-            given.append(value.ctypes.data_as(ctypes.c_void_p))
-        else:
-            kept = ctypes.c_char(value) if isinstance(value, bytes) else ctypes.c_int(value)
-            given.append(ctypes.cast(ctypes.pointer(kept), ctypes.c_void_p))
-    _routine(name, len(given) + 1)(*given, ctypes.byref(info))
-    if info.value:
-        raise np.linalg.LinAlgError(f"LAPACK's {name} failed with {info.value}.")
-
-
-def solve_shifted(H: np.ndarray, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """Return (H + s I)⁻¹ b, one row for each shift s, by H = Q T Qᵀ; H is symmetric, and may be overwritten.
-
-    An error is raised unless all matrices H + s I are positive definite.
-    """
-    block = 64  # columns that are reduced at once
-    reflectors = H if H.flags.f_contiguous else np.asfortranarray(H.T)  # symmetric: the same matrix
-    d, count = b.size, len(shifts)
-    diagonal, beside, factors = np.empty(d), np.empty(max(d - 1, 1)), np.empty(max(d - 1, 1))
-    work = np.empty(max(d, count) * block)
-    _call("dsytrd", b"L", d, reflectors, d, diagonal, beside, factors, work, work.size)
-    rotated = np.array(b[:, np.newaxis], dtype=np.float64, order="F")
-    _call("dormtr", b"L", b"L", b"T", d, 1, reflectors, d, factors, rotated, d, work, work.size)  # Qᵀ b
-    solved = np.empty((d, count), order="F")
-    for number, shift in enumerate(shifts):
-        _, _, x, info = lapack.dptsv(diagonal + shift, beside[: d - 1], rotated)
-        if info:
-            raise np.linalg.LinAlgError("A shifted matrix is not positive definite.")
-        solved[:, number] = x[:, 0]
-    _call("dormtr", b"L", b"L", b"N", d, count, reflectors, d, factors, solved, d, work, work.size)  # Q times these
-    return solved.T
 
 
 class TwoSteps:

@@ -14,13 +14,6 @@ OPTION = "\N{OBJECT REPLACEMENT CHARACTER}"
 #: How grave a finding is, the gravest first: the results mislead; the results may mislead; good to know.
 SEVERITIES = ("severe", "warning", "note")
 
-#: The subjects of findings, in the order in which findings of one severity are shown.
-CODES = (
-    *("repeated-rows", "duplicates", "leak", "missingness", "unlabelled", "labels", "few-rows", "drift", "order"),
-    *("codes", "spellings", "unread-text", "large-integers", "many-categories", "majority", "missing-values"),
-    *("constant", "identifiers", "left-out", "dates", "text-numbers", "not-checked"),
-)
-
 Severity = Literal["severe", "warning", "note"]
 
 

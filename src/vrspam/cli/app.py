@@ -497,7 +497,7 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{text_of(stage, typed)} ...")
         )
     if found.target is None:  # refused, unless the rows carry their labels
-        from vrspam.data.readers import Source
+        from vrspam.data.source import Source
         from vrspam.tool.table import check_target
 
         source = Source.open(data, **{name: getattr(found, name) for name in READING})

@@ -127,17 +127,6 @@ def evaluate(
         app.show_facts([("page", str(html))], 17)
 
 
-def _show_groups(found: Evaluation) -> None:
-    from vrspam.report.words.groups import UNLIKE
-
-    unlike = [group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly]
-    facts = [("group", f"{group.column} = {group.name} {UNLIKE}") for group in unlike]
-    if found.subgroups and not unlike:
-        columns = ", ".join(dict.fromkeys(group.column for group in found.subgroups))
-        facts = [("group", f"no level of {columns} {UNLIKE}; --html and --json show each")]
-    app.show_facts(facts, 17)
-
-
 def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> dict[str, Any]:
     """All numbers for scripts: flat for a model or one column; for several columns, by column and by pair."""
     if several is None:
@@ -254,84 +243,89 @@ def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) 
     return values
 
 
-def _describe_tests(found: Comparison, measure: str, how: str) -> None:
+def _describe_tests(comparison: Comparison, measure: str, how: str) -> None:
+    """Print the AUCs, the test of each pair, and what follows from them."""
     from vrspam._utils.texts import auc_text
-    from vrspam.report.words.comparisons import describe_tests
+    from vrspam.report.words.comparisons import aucs_of, describe_tests
 
-    aucs = {name: auc for a, b, test, _ in found.pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
+    pairs = comparison.pairs
+    aucs = aucs_of(pairs)
     app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in aucs.items()], max(map(len, aucs)))
-    for a, b, test, p in found.pairs:
+    for a, b, test, adjusted_p in pairs:
         interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
-        which, adjusted = (f"{a} minus {b}: ", f", adjusted p = {p:.3g}") if len(found.pairs) > 1 else ("", "")
-        numbers = f"{interval}, z = {test.z:.3f}, p = {test.p_value:.3g}{adjusted} ({how})"
-        app.tell(f"{which}difference {test.difference:+.4f}, {numbers}")
-    app.tell(describe_tests(found.pairs, measure))
+        difference = f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g}"
+        if len(pairs) > 1:
+            difference = f"{a} minus {b}: {difference}, adjusted p = {adjusted_p:.3g}"
+        app.tell(f"{difference} ({how})")
+    app.tell(describe_tests(pairs, measure))
 
 
 def _describe(
     outcome: Outcome,
-    found: Evaluation,
+    evaluation: Evaluation,
     cost_ratio: float | None,
     recall: float,
     column: str = "",
     short: bool = False,
 ) -> None:
     """Print an evaluation; `column` says how the scores of a column are taken, `short` leaves tables out."""
-    from vrspam._utils.texts import auc_text, interval_text, share_text
-    from vrspam.report.words.auc import describe_auc, describe_source
+    from vrspam.report.words.auc import describe_auc
+    from vrspam.report.words.groups import describe_unlike
     from vrspam.report.words.names import class_names, describe_balance, describe_ranks, name_measure
-    from vrspam.report.words.probabilities import calibration_numbers, describe_calibration
-    from vrspam.report.words.thresholds import CALLED, LIFT, SENSITIVITY, describe_promise, describe_thresholds
+    from vrspam.report.words.numbers import describe_measure, describe_numbers
+    from vrspam.report.words.probabilities import describe_calibration
 
     if not short:
-        app.show_worries(None if column else found.auc, found.notes, name_measure(outcome))
-    auc, share = found.auc, found.share_of_positives
-    interval = f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high, 4)}"
+        app.show_worries(None if column else evaluation.auc, evaluation.notes, name_measure(outcome))
     facts = [
-        ("rows", describe_balance(outcome, found.n, found.positives)),
-        (name_measure(outcome), f"{auc_text(auc.auc, 4)}, {interval} ({describe_source(found)})"),
-        ("", describe_auc(auc.auc, class_names(outcome) if outcome.ranks else None)),
+        ("rows", describe_balance(outcome, evaluation.n, evaluation.positives)),
+        *describe_measure(outcome, evaluation).items(),
+        ("", describe_auc(evaluation.auc.auc, class_names(outcome) if outcome.ranks else None)),
+        *describe_numbers(evaluation).items(),
+        *(("", sentence) for sentence in describe_calibration(evaluation.calibration)),
     ]
     if outcome.ranks:
-        app.show_facts([*facts, ("", describe_ranks(outcome))], 17)
-        return _show_groups(found)
-    if (part := found.partial_auc) is not None and found.max_fpr is not None:
-        interval = f"{100 * part.confidence:g} % interval {interval_text(part.low, part.high, 4)}"
-        limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
-        facts.append(("partial AUC", f"{auc_text(part.auc, 4)}, {interval} ({limit})"))
-    facts.append(("average precision", f"{auc_text(found.average_precision, 4)} ({share:.4f} by guessing)"))
-    if found.brier is not None:
-        nothing = f"0 is perfect, {share * (1.0 - share):.4f} is the same probability for all rows"
-        facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
-        error = "mean distance between predicted probability and observed frequency"
-        facts.append(("calibration error", f"{found.calibration_error:.4f} ({error})"))
-    for number in calibration_numbers(found.calibration):
-        facts.append((number.name, f"{number.value}: {number.ideal}"))
-    facts += [("", sentence) for sentence in describe_calibration(found.calibration)]
-    if column:
+        facts.append(("", describe_ranks(outcome)))
+    elif column:
         facts.append(("scores", column))
     app.show_facts(facts, 17)
-    app.say("")
-    if short:
-        return _show_groups(found)
+    if not outcome.ranks:
+        app.say("")
+        if not short:
+            _show_thresholds(evaluation, cost_ratio, recall)
+            _show_sensitivity_and_lift(evaluation)
+    app.show_facts([("group", text) for text in describe_unlike(evaluation.subgroups)], 17)
+
+
+def _show_thresholds(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    """Print what follows from the threshold of each rule, and whether the stored one keeps its promise."""
+    from vrspam._utils.texts import share_text
+    from vrspam.report.words.thresholds import CALLED, describe_promise, describe_thresholds
+
     app.tell(CALLED)
     rows = []
-    for rule, at in describe_thresholds(found, cost_ratio, recall):
+    for rule, at in describe_thresholds(evaluation, cost_ratio, recall):
         precision = "-" if at.precision is None else share_text(at.precision)
-        shares = (*map(share_text, (at.sensitivity, at.specificity)), precision, share_text(at.share))
+        shares = share_text(at.sensitivity), share_text(at.specificity), precision, share_text(at.share)
         rows.append([rule, f"{at.threshold:.6g}", *shares])
     app.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
     meaning = "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
     meaning += "precision: share of the called rows that is positive; called: share of all rows."
     app.tell(meaning, margin=2)
-    for sentence in describe_promise(found):
+    for sentence in describe_promise(evaluation):
         app.tell(sentence)
     app.say("")
+
+
+def _show_sensitivity_and_lift(evaluation: Evaluation) -> None:
+    """Print the sensitivity at each specificity, and the lift of each top share."""
+    from vrspam._utils.texts import share_text
+    from vrspam.report.words.thresholds import LIFT, SENSITIVITY
+
     app.tell(SENSITIVITY)
-    rows = [[f"{100 * at:g} %", share_text(value)] for at, value in found.sensitivity.items()]
+    rows = [[f"{100 * at:g} %", share_text(value)] for at, value in evaluation.sensitivity.items()]
     app.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
     app.say("")
     app.tell(LIFT)
-    rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
+    rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in evaluation.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
-    _show_groups(found)

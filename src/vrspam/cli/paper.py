@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vrspam._utils.findings import text_of
+from vrspam._utils.findings import Finding, text_of
 from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine, is_terminal
 from vrspam.cli import app
@@ -149,16 +149,19 @@ def theory(
     from scipy.sparse import issparse
 
     from vrspam import AUCClassifier, ClassMoments
+    from vrspam.checks.diagnose import merged
+    from vrspam.checks.unlabelled import describe_unlabelled
     from vrspam.paper.rates import describe
-    from vrspam.tool.doctor import in_order, look_at_labels
     from vrspam.tool.model import Scaling
     from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
         opened = open_labelled(data, plan)
         rows, labels = opened.load_rows()
-        unlabelled = [one for one in look_at_labels(opened, labels) if one.code == "unlabelled"]
-        app.show_worries(None, in_order([*unlabelled, *opened.notes]))
+        findings: list[Finding] = [*opened.notes]
+        if opened.unlabelled:
+            findings.append(describe_unlabelled(opened.unlabelled, labels.size))
+        app.show_worries(None, merged(findings))
         X = opened.encode(rows)
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)

@@ -252,7 +252,7 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
     """
     require("data", "pyarrow")
     plan = app.plan_of(data, given)
-    from vrspam.tool.doctor import check as look
+    from vrspam.tool.checking import check as look
 
     try:
         with app.warnings_as_lines():

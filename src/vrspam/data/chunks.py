@@ -11,23 +11,22 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.texts import show_texts
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, UnseenValues, warn
-from vrspam.data.readers import PathLike, Source
-from vrspam.data.readers.arrow_reader import is_exact
-from vrspam.data.readers.base import (
-    ColumnRequest,
-    DataError,
-    Problems,
-    Skipped,
-    as_batch,
-    as_table,
-    block_size,
-    read_ahead,
-)
-from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
-from vrspam.tables.schema import SEVERAL, Comparison, Label, TableSchema, share_of_rows
+from vrspam.data.encode import EncodedBlock, encode_block
+from vrspam.data.infer import find_labels, read_blocks, schema_of
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.arrow import is_exact
+from vrspam.data.readers.block import BLOCK_BYTES, Block, as_batch, as_table, block_size, cut
+from vrspam.data.readers.problems import Problems, Skipped
+from vrspam.data.readers.reader import ColumnRequest
+from vrspam.data.request import request_of
+from vrspam.data.source import PathLike, Source
+from vrspam.tables.errors import DataError
+from vrspam.tables.schema import Label, Schema
+from vrspam.tables.unseen import SEVERAL, Unseen, most_common, share_of_rows
+
+_NO_LIMIT = 1 << 62
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
@@ -49,7 +48,7 @@ class Chunks:
         is called once, when the first file is opened.
     on_error : {"raise", "skip", "keep"}, default="raise"
         As in `read_chunks`. "keep" is for predictions: blocks are then (X, labels or None, kept columns, broken rows),
-        see `vrspam.data.readers.base.BrokenRow`.
+        see `vrspam.data.readers.block.BrokenRow`.
     raw : bool, default=False
         Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
         (NaN in arrays).
@@ -60,6 +59,10 @@ class Chunks:
         Count in `unseen` the values that the schema does not know (not for LIBSVM). Refuse columns of which most values
         cannot be read, except those in `allow_missing`.
     allow_missing : sequence of str
+    learns : bool, default=False
+        The schema was found in the first rows: a code (007) in a column of numbers ends the reading.
+    tells_unread : bool, default=False
+        Warn at the end of text that could not be read. For a schema that was given: no first pass has named the text.
 
     Attributes
     ----------
@@ -73,6 +76,10 @@ class Chunks:
         The number of rows if the headers of all files give it (None for text), and the size of all files on disk.
     skipped_, n_skipped_, n_skipped_rows_ : list of Skipped, int, int
         The parts that the last reading left out (at most 1,000 are listed), their number, and the number of known rows.
+    unseen : Unseen or None
+        What the last reading met that training did not have, if it was `compared`.
+    watch : callable or None
+        Called with the feature columns of each block.
 
     Examples
     --------
@@ -100,41 +107,50 @@ class Chunks:
         lenient: bool = False,
         compared: bool = False,
         allow_missing: Sequence[str] = (),
+        learns: bool = False,
+        tells_unread: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
         if chunk_rows is not None and chunk_rows < 1:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_rows", chunk_rows))
-        if source.reader.sparse or schema.width is not None:
-            readable = source.reader.sparse and schema.width is not None
-        else:
-            readable = source.reader.tabular or (all(map(str.isdigit, schema.numeric)) and not schema.categorical)
-        if not readable:
-            raise DataError(
-                "{path} is read as {title}, but {kind} is needed; give such a file, or name its format with {format}",
-                path=source.paths[0],
-                title=source.reader.title,
-                kind="a table" if schema.width is None else "a LIBSVM file",
-            )
-        self.source, self.schema, self.n_features = source, schema, schema.n_features
-        self.unknown, self.progress, self.on_error = unknown, progress, on_error
+        _refuse_other_kind_of_file(source, schema)
+        self.source = source
+        self.schema = schema
+        self.n_features = schema.n_features
+        self.unknown = unknown
         self._choose_kept = keep if callable(keep) else None  # called once
         self.keep: list[str] = [] if callable(keep) else list(keep)
-        self.chunk_rows = chunk_rows
-        self._tabular = source.reader.tabular
-        self.raw, self.lenient, self.compared, self.allow_missing = raw, lenient, compared, allow_missing
-        self._rounded: dict[str, bool] | None = None if lenient else {}  # columns, and whether a warning has named them
-        self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
-        self.unseen: Comparison | None = None
-        self.learns = False  # `read_chunks` sets it for a schema that was found in the first rows
-        self.tells_unread = False  # `read_chunks` sets it for a schema that was given: no first pass has named the text
-        self.watch: Callable[[Any], None] | None = None  # called with the feature columns of each block
         if self.keep:
             source.check_named("keep")
-        inputs = len(schema.numeric) + len(schema.categorical)
-        wide = self._tabular and inputs <= DENSE_ABOVE * schema.n_features
-        self.sparse = (wide or source.reader.sparse) if sparse is None else sparse
+        self.sparse = self._is_sparse_by_default if sparse is None else sparse
+        self.chunk_rows = chunk_rows
+        self.on_error = on_error
+        self.progress = progress
+        self.raw = raw
+        self.lenient = lenient
+        self.compared = compared
+        self.allow_missing = allow_missing
+        self.learns = learns
+        self.tells_unread = tells_unread
+        self.unseen: Unseen | None = None
+        self.watch: Callable[[Any], None] | None = None
+        self._rounded = _RoundedIntegers(source, schema)
         self._problems = Problems(on_error, lenient)
+
+    @property
+    def _tabular(self) -> bool:
+        return self.source.reader.tabular
+
+    @property
+    def _n_inputs(self) -> int:
+        return len(self.schema.numeric) + len(self.schema.categorical)
+
+    @property
+    def _is_sparse_by_default(self) -> bool:
+        """Whether most entries of X are zero: in LIBSVM files, and where categories make most of the columns."""
+        few_inputs = self._n_inputs <= DENSE_ABOVE * self.schema.n_features
+        return self.source.reader.sparse or (self._tabular and few_inputs)
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
@@ -172,100 +188,189 @@ class Chunks:
     def keeping(self, names: Sequence[str]) -> Chunks:
         """Return the same stream with other kept columns."""
         other = copy(self)
-        other.keep, other._choose_kept, other.progress = list(names), None, False
+        other.keep = list(names)
+        other._choose_kept = None
+        other.progress = False
         return other
-
-    def _wanted(self, columns: Mapping[str, Any]) -> ColumnRequest:
-        """Return what to read of a table with these columns."""
-        if self._choose_kept is not None:
-            self.keep, self._choose_kept = list(self._choose_kept(columns)), None
-        return self.schema.wanted(True, self.keep)._replace(lenient=self.lenient, learns=self.learns)
 
     def nothing_left(self) -> DataError:
         """Return the error to raise if the last reading gave no row."""
         return self._problems.nothing_left(self.source.paths[0])
 
+    # One reading
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        self._problems = problems = Problems(self.on_error, self.lenient)
+        self._problems = Problems(self.on_error, self.lenient)
         if self.compared and not self.source.reader.sparse:
-            self.unseen = Comparison(self.schema)
+            self.unseen = Unseen(self.schema)
         elif self.tells_unread:
-            self.unseen = Comparison(TableSchema())  # which knows no column: only unread text is counted
-        blocks = self._encoded(problems)
+            self.unseen = Unseen(Schema())  # which knows no column: only unread text is counted
+        blocks = self._encoded_blocks(self._problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, so another thread would gain nothing.
         yield from read_ahead(blocks) if self._tabular else blocks
-        n_rows, strays = (0, {}) if self.unseen is None or self.tells_unread else (self.unseen.rows, self.unseen.strays)
-        for name, texts in strays.items():
-            if name not in self.allow_missing and n_rows >= SEVERAL and 2 * sum(texts.values()) > n_rows:
+
+        if self.unseen is not None and not self.tells_unread:
+            self._refuse_mostly_unread(self.unseen)
+        self._problems.warn()
+        if self.unseen is not None and self.tells_unread and (sentences := self.unseen.sentences()):
+            warn(UnseenValues(tuple(sentences)))
+        self._rounded.warn()
+
+    def _encoded_blocks(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
+        rows = self._rows_of_a_block()
+        label = "reading" if self.progress else None
+        if self._tabular:
+            blocks = self.source.blocks(self._request, rows, problems, label)
+        else:
+            blocks = read_blocks(self.source, self.schema, rows, problems, label)
+        for block in cut(blocks, rows):
+            if self._tabular:
+                block = self._with_readings(block)
+            elif self.unseen is not None:
+                self.unseen.add(block.X, names=self.schema.numeric)
+            encoded = encode_block(
+                block,
+                self.schema,
+                problems,
+                keep=self.keep,
+                sparse=self.sparse,
+                refuse_unknown=self.unknown == "error",
+                raw=self.raw,
+                zero_based=self.source.zero_based,
+            )
+            if encoded is None:
+                continue
+            if self.on_error != "keep":
+                self._look_at(block, encoded)
+            yield self._handed_on(encoded)
+
+    def _rows_of_a_block(self) -> int:
+        """The largest number of rows in a block."""
+        n_inputs = max(self._n_inputs, 1)
+        if self.source.reader.sparse and self.sparse:
+            rows = _NO_LIMIT  # the text of a block bounds it
+        elif self.sparse or (self.raw and self._tabular):
+            rows = block_size(self.source.block_bytes, 2 * n_inputs) // (16 * n_inputs)
+        else:
+            rows = self.source.block_bytes // (8 * max(self.schema.n_features, 1))
+        if self.chunk_rows is not None:
+            rows = min(rows, self.chunk_rows)
+        return max(1, rows)
+
+    def _request(self, columns: Mapping[str, Any]) -> ColumnRequest:
+        """Return what to read of a table with these columns."""
+        if self._choose_kept is not None:
+            self.keep = list(self._choose_kept(columns))
+            self._choose_kept = None
+        return request_of(self.schema, keep=self.keep)._replace(lenient=self.lenient, learns=self.learns)
+
+    def _with_readings(self, block: Block) -> Block:
+        """A block of a table in which text is read as numbers and dates; what training did not have is counted."""
+        batch, strays = block.table, dict[Any, Any]()
+        if self.schema.readings:
+            table, strays = self.schema.read(as_table(batch))
+            batch = as_batch(table)
+        if block.rows and (self.unseen is not None or self.watch is not None):
+            columns = as_table(batch, self.schema.columns)
+            labelled = self._labelled(batch)
+            if labelled is not None:  # the others will be left out
+                columns = columns.filter(labelled)
+                strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
+            if self.unseen is not None:
+                texts_among_numbers = {
+                    name: texts for name, texts in block.strays.items() if name != self.schema.target
+                }
+                self.unseen.add(columns, texts_among_numbers | strays)
+            if self.watch is not None:
+                self.watch(columns)
+        return replace(block, table=batch, raw=block.table)
+
+    def _labelled(self, batch: Any) -> Any:
+        """Which rows have a label, if others are left out and there are some; else None."""
+        target = self.schema.target
+        if not self.lenient or target is None or not batch.column(target).null_count:
+            return None
+        return batch.column(target).is_valid()
+
+    def _look_at(self, block: Block, encoded: EncodedBlock) -> None:
+        """Look for integers that lose digits, and show rows without named columns to who watches."""
+        if not self.lenient:
+            self._rounded.look(block.file, encoded.X)
+        if self.watch is not None and not self._tabular:
+            self.watch(encoded.X)
+
+    def _handed_on(self, encoded: EncodedBlock) -> tuple[Any, ...]:
+        """A block as who iterates gets it: (X, y), with kept columns if there are some, and with broken rows."""
+        if self.on_error == "keep":
+            return tuple(encoded)
+        if self.keep:
+            return encoded.X, encoded.y, encoded.kept
+        return encoded.X, encoded.y
+
+    def _refuse_mostly_unread(self, unseen: Unseen) -> None:
+        """Refuse columns of which most values could not be read."""
+        for name, texts in unseen.strays.items():
+            count = texts.total()
+            if name not in self.allow_missing and unseen.rows >= SEVERAL and 2 * count > unseen.rows:
                 raise WordedError(
                     "column {column!r} holds text where training had other values, in {share} ({examples}): correct "
                     "it, or let it count as missing with {allow}",
                     column=name,
-                    share=share_of_rows(sum(texts.values()), n_rows),
-                    examples=show_texts([text for text, _ in texts.most_common(4)]),
+                    share=share_of_rows(count, unseen.rows),
+                    examples=most_common(texts),
                     allow=Parameter("allow_missing", [name]),
                 )
-        problems.warn()
-        if self.tells_unread and self.unseen is not None and (said := self.unseen.sentences()):
-            warn(UnseenValues(tuple(said)))
-        if new := [name for name, is_named in (self._rounded or {}).items() if not is_named]:
-            self._rounded = dict.fromkeys(self._rounded or (), True)
+
+
+def _refuse_other_kind_of_file(source: Source, schema: Schema) -> None:
+    """Refuse files whose columns cannot be those of the schema: LIBSVM files are for one another."""
+    if source.reader.sparse or schema.width is not None:
+        can_be_read = source.reader.sparse and schema.width is not None
+    else:
+        columns_are_numbered = all(map(str.isdigit, schema.numeric)) and not schema.categorical
+        can_be_read = source.reader.tabular or columns_are_numbered
+    if not can_be_read:
+        raise DataError(
+            "{path} is read as {title}, but {kind} is needed; give such a file, or name its format with {format}",
+            path=source.paths[0],
+            title=source.reader.title,
+            kind="a table" if schema.width is None else "a LIBSVM file",
+        )
+
+
+class _RoundedIntegers:
+    """Finds columns of integers that lose digits as 64-bit floats; a warning names each of them once."""
+
+    def __init__(self, source: Source, schema: Schema) -> None:
+        self._source = source
+        self._names = schema.numeric
+        self._places: dict[str, list[int]] = {}  # of the columns of integers, by file
+        self._found: dict[str, bool] = {}  # columns, and whether a warning has named them
+
+    def look(self, file: str, X: Any) -> None:
+        """Look at a block of a file; X begins with the numeric columns."""
+        if file not in self._places:
+            self._places[file] = self._columns_of_integers(file)
+        places = self._places[file]
+        if not places:
+            return
+        largest = abs(X[:, places]).max(axis=0)
+        if not isinstance(largest, np.ndarray):
+            largest = largest.toarray().ravel()
+        for place in np.array(places)[largest >= LARGEST_EXACT].tolist():  # 2⁵³ + 1 has become 2⁵³
+            self._found.setdefault(self._names[place], False)
+
+    def _columns_of_integers(self, file: str) -> list[int]:
+        if self._source.reader.sparse:
+            return []
+        types = self._source.reader.columns(file)
+        return [place for place, name in enumerate(self._names) if name in types and is_exact(types[name])]
+
+    def warn(self) -> None:
+        new = [name for name, is_named in self._found.items() if not is_named]
+        if new:
+            self._found = dict.fromkeys(self._found, True)
             warn(IntegersRounded(tuple(new)))
-
-    def _look_for_rounded(self, rounded: dict[str, bool], file: str, X: Any) -> None:
-        """Note columns of integers that may have lost digits as 64-bit floats; X begins with the numeric columns."""
-        if file not in self._integers:
-            kinds = {} if self.source.reader.sparse else self.source.reader.columns(file)
-            exact = {name for name, kind in kinds.items() if is_exact(kind)}
-            self._integers[file] = [j for j, name in enumerate(self.schema.numeric) if name in exact]
-        if places := self._integers[file]:
-            largest = abs(X[:, places]).max(axis=0)
-            largest = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
-            for j in np.array(places)[largest >= LARGEST_EXACT].tolist():  # 2⁵³ + 1 has become 2⁵³
-                rounded.setdefault(self.schema.numeric[j], False)
-
-    def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
-        label = "reading" if self.progress else None
-        n_inputs = max(len(self.schema.numeric) + len(self.schema.categorical), 1)
-        rows = self.source.block_bytes // (8 * max(self.schema.n_features, 1))
-        if self.source.reader.sparse and self.sparse:
-            rows = 1 << 62  # the text of a block bounds it
-        elif self.sparse or (self.raw and self._tabular):
-            rows = block_size(self.source.block_bytes, 2 * n_inputs) // (16 * n_inputs)
-        rows = max(1, min(rows, self.chunk_rows or rows))
-        if self._tabular:
-            blocks = self.source.blocks(self._wanted, rows, problems, label)
-        else:
-            blocks = read_blocks(self.source, self.schema, rows, problems, label)
-        for part in (part for block in blocks for part in (block.split(rows) if block.rows > rows else (block,))):
-            if self._tabular:
-                batch, strays = part.table, dict[Any, Any]()
-                if self.schema.readings:  # text is read as numbers and dates
-                    table, strays = self.schema.read(as_table(batch))
-                    batch = as_batch(table)
-                if part.rows and (self.unseen is not None or self.watch is not None):
-                    columns, target = as_table(batch, self.schema.columns), self.schema.target
-                    if self.lenient and target is not None and batch.column(target).null_count:  # rows to be left out
-                        labelled = batch.column(target).is_valid()
-                        columns = columns.filter(labelled)
-                        strays = self.schema.read(as_table(part.table).filter(labelled))[1] if strays else {}
-                    if self.unseen is not None:  # what training did not have is counted
-                        others = {name: texts for name, texts in part.strays.items() if name != target}
-                        self.unseen.add(columns, others | strays)
-                    if self.watch is not None:
-                        self.watch(columns)
-                part = replace(part, table=batch, raw=part.table)
-            elif self.unseen is not None:
-                self.unseen.add(part.X, names=self.schema.numeric)
-            how: dict[str, Any] = {"keep": self.keep, "sparse": self.sparse, "unknown": self.unknown, "raw": self.raw}
-            encoded = encode_block(part, self.schema, problems, **how, zero_based=self.source.zero_based)
-            if encoded is not None and self.on_error != "keep":
-                if self._rounded is not None:
-                    self._look_for_rounded(self._rounded, part.file, encoded[0])
-                if self.watch is not None and not self._tabular:
-                    self.watch(encoded[0])
-            if encoded is not None:
-                yield encoded if self.keep or self.on_error == "keep" else encoded[:2]
 
 
 def read_chunks(
@@ -282,7 +387,7 @@ def read_chunks(
     keep: Sequence[str] = (),
     sparse: bool | None = None,
     chunk_rows: int | None = None,
-    chunk_bytes: int = 8 << 20,
+    chunk_bytes: int = BLOCK_BYTES,
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -307,7 +412,7 @@ def read_chunks(
         The label column. For `.npy`: its number, or the path of a `.npy` file of labels. Without it, y is None. LIBSVM
         files take no `target`: each line begins with its label.
     schema : Schema, optional
-        The columns as found earlier (`Schema.infer`, `Chunks.schema`), instead of `target`, `columns`, `drop`,
+        The columns as found earlier (`infer_schema`, `Chunks.schema`), instead of `target`, `columns`, `drop`,
         `categorical`, `categories`, `missing` and `n_features`.
     columns, drop : sequence of str, optional
         The columns to take (default: all but `target`), even if their text only identifies the rows; and those to leave
@@ -381,22 +486,39 @@ def read_chunks(
         trained=None if schema is None else schema.writing,
         chunk_bytes=chunk_bytes,
     )
-    asked: dict[str, Any] = {"columns": columns, "categorical": categorical, "categories": categories}
-    asked |= {"n_features": n_features, "missing": missing}
-    given = schema is not None
+    if schema is not None:
+        others_given = (drop, categorical, categories, missing != "error", target is not None, columns is not None)
+        if any(others_given) or n_features is not None:
+            raise DataError(
+                "{schema} already says target, columns, categories and missing: give it alone, or infer it with the "
+                "others (infer_schema)",
+                schema=Parameter("schema"),
+            )
+    is_given = schema is not None
     if schema is None:
-        asked |= {"drop": [*drop, *keep] if columns is None else drop, "max_categories": max_categories}
-        schema = infer_schema(source, target, labels=False, **asked, problems=Problems(on_error), progress=progress)
-    elif any(
-        (drop, categorical, categories, missing != "error", *(v is not None for v in (target, columns, n_features)))
-    ):
-        raise DataError(
-            "{schema} already says target, columns, categories and missing: give it alone, or infer it with the others "
-            "(Schema.infer)",
-            schema=Parameter("schema"),
+        schema = schema_of(
+            source,
+            target,
+            labels=False,
+            problems=Problems(on_error),
+            columns=columns,
+            drop=[*drop, *keep] if columns is None else drop,
+            categorical=categorical,
+            categories=categories,
+            missing=missing,
+            max_categories=max_categories,
+            n_features=n_features,
+            progress=progress,
         )
-    how: dict[str, Any] = {"unknown": unknown, "keep": keep, "sparse": sparse, "chunk_rows": chunk_rows}
-    chunks = Chunks(source, schema, **how, on_error=on_error, progress=progress)
-    chunks.learns = not given
-    chunks.tells_unread = given and bool(schema.readings) and schema.fill is not None
-    return chunks
+    return Chunks(
+        source,
+        schema,
+        unknown=unknown,
+        keep=keep,
+        sparse=sparse,
+        chunk_rows=chunk_rows,
+        on_error=on_error,
+        progress=progress,
+        learns=not is_given,
+        tells_unread=is_given and bool(schema.readings) and schema.fill is not None,
+    )

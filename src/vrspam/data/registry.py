@@ -23,7 +23,8 @@ from vrspam import __version__
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.chunks import DENSE_ABOVE
-from vrspam.data.readers.base import DAMAGED, DataError, open_text
+from vrspam.data.readers.text_file import DAMAGED, open_text
+from vrspam.tables.errors import DataError
 
 
 @dataclass(frozen=True)

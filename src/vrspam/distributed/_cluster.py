@@ -23,7 +23,8 @@ from vrspam.estimators.exact import AUCClassifier, keep_exact_fit, solver_of
 from vrspam.estimators.search import Searched, keep_search_of_blocks, make_search, maps_that_obey
 from vrspam.estimators.streams import PairsOfStrata, validated_rows
 from vrspam.features import FeatureMap
-from vrspam.features.mapped import MappedArray, is_plain, named_maps
+from vrspam.features.mapped import MappedArray
+from vrspam.features.names import is_plain, named_maps
 from vrspam.metrics.correction import Sample
 from vrspam.model_selection.block_source import (
     ClassSamples,
@@ -79,10 +80,11 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
     if moments.n_features is None:
         raise ValueError(NO_ROWS)
     estimator._store_columns(moments.n_features, blocks.feature_names)
+    solver = solver_of(estimator, moments.n_features)
     if full:
-        fit = solver_of(estimator).from_moments(moments)
+        fit = solver.from_moments(moments)
     else:
-        fit = solver_of(estimator).from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
+        fit = solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
     keep_exact_fit(estimator, fit)
 
 

@@ -21,10 +21,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from vrspam._utils.warnings import in_short, warn
-from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.schema import Schema, warn_of_notes
+from vrspam.data.infer import warn_of_decisions
+from vrspam.data.readers.arrow import type_kind
 from vrspam.distributed._cluster import NO_ROWS
-from vrspam.tables.schema import TableLearner
+from vrspam.tables.decide import ColumnRules
+from vrspam.tables.learner import TableLearner
+from vrspam.tables.schema import Schema
 
 GATHERED_BYTES = 1 << 27  # frames up to this size are gathered in the driver for a second, light pass
 MAX_CATEGORIES = 1000  # of a column of text; if it has more, the most frequent are kept
@@ -289,12 +291,14 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     if is_complete and len(numeric) == len(kinds):
         return Schema(tuple(numeric))
     # columns of numbers are never left out as identifiers here: a frame of numbers alone is not examined either
-    learner = _learn(frame, kinds, include=numeric, max_categories=MAX_CATEGORIES, empty="refuse")
-    schema = learner.finish(Schema, source=())
+    rules = ColumnRules(include=numeric, max_categories=MAX_CATEGORIES, empty="refuse")
+    learner = _learn(frame, kinds, rules)
+    schema = replace(learner.finish(), source=())
     if schema.unfinished:
-        schema = schema.with_numbers(_learn(frame, kinds, schema, include=schema.unfinished))
+        numbers = _learn(frame, kinds, ColumnRules(include=schema.unfinished), schema)
+        schema = schema.with_numbers_of(numbers.finish())
     own_words = ("identifiers", "many-categories")  # said below: their parameters are not there for a Spark frame
-    warn_of_notes([note for note in learner.notes if note.code not in own_words], _ways)
+    warn_of_decisions([decision for decision in learner.decisions if decision.code not in own_words], _ways)
     if schema.identifiers:
         shown = in_short(schema.identifiers)
         warn(f"Left out as identifiers (their text differs in nearly every row): {shown}. Drop such columns.")
@@ -313,13 +317,13 @@ def _ways(name: str) -> dict[str, str]:
 
 
 def _learn(
-    frame: DataFrame, kinds: Mapping[str, str | None], schema: Schema | None = None, **asked: Any
+    frame: DataFrame, kinds: Mapping[str, str | None], rules: ColumnRules, schema: Schema | None = None
 ) -> TableLearner:
     """Return what the workers learn about the columns; with a schema, about its unfinished columns as it reads them."""
     names = list(kinds)
 
     def learn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        learner = TableLearner(**asked)
+        learner = TableLearner(rules)
         for batch in batches:
             table = pa.Table.from_batches([batch]).rename_columns(names)
             if batch.num_rows:

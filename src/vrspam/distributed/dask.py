@@ -26,7 +26,7 @@ from vrspam.estimators.base import refuse_without_rows
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
-from vrspam.features.mapped import is_plain
+from vrspam.features.names import is_plain
 from vrspam.model.scorer import Scorer
 
 

@@ -28,7 +28,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators.base import refuse_without_rows
 from vrspam.estimators.classifier import PairwiseClassifier
@@ -38,6 +37,7 @@ from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.tables.frames import is_frame
+from vrspam.tables.schema import Schema
 
 
 def encode_frame(frame: Any, schema: Schema) -> np.ndarray:

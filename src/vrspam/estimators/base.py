@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,15 +17,15 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, RawColumns, StrataWithoutPairs, warn
+from vrspam.estimators.constraints import limits_of
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.moments import PairSums, RankedPairs
 from vrspam.moments.class_moments import spread
-from vrspam.objective import SQUARED, LossChoice, multiply
+from vrspam.objective import SQUARED, LossChoice, PenaltyFamily, multiply
 from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers.base import Solution
-from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 PENALTY_CONSTRAINTS: dict = {
     "l2": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -101,11 +100,14 @@ class PairwiseEstimator(BaseEstimator):
         super().__setstate__(state)
 
     @property
-    def _limits(self) -> Callable[[int], Any] | None:
-        """A function from the number of columns to the limits of their coefficients; None if there are no limits."""
-        if self.monotonic_cst is None and not self.positive and self.bounds is None:
-            return None
-        return partial(limits_of, self)
+    def _has_limits(self) -> bool:
+        """Whether coefficients have limits."""
+        return self.monotonic_cst is not None or self.positive or self.bounds is not None
+
+    def _family(self, n_features: int) -> PenaltyFamily:
+        """The penalties that are asked for, with the limits of the coefficients of so many columns."""
+        limits = limits_of(self, n_features) if self._has_limits else None
+        return PenaltyFamily(self.penalty, self.gamma, limits)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -298,7 +300,7 @@ def warn_of_missed_tolerance(estimator: Any, solution: Solution, hint: str = "")
     warn(NotConverged(type(estimator).__name__, solution.n_iter, left, hint, measure))
 
 
-def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
+def names_as_read(estimator: Any, reading: Schema | None) -> Sequence[str]:
     """The names of the columns that features are made of: those that a frame has after it was read."""
     if reading is not None and (reading.readings or reading.identifiers):
         return reading.names

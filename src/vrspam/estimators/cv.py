@@ -12,6 +12,7 @@ from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES
 from vrspam.estimators import base
 from vrspam.estimators.base import warn_of_raw_columns
 from vrspam.estimators.classifier import PairwiseClassifier
+from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.explained import ExplainedEstimator
 from vrspam.estimators.search import (
     AS_THEY_ARE,
@@ -23,14 +24,13 @@ from vrspam.estimators.search import (
     takes_raw_columns,
 )
 from vrspam.estimators.streams import RowBlocks
-from vrspam.features.mapped import SPELLED_NAMES
+from vrspam.features.names import SPELLED_NAMES
 from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import FoldSource
 from vrspam.objective import LOSSES, LossChoice
-from vrspam.solvers.limits import LIMITS
 
 
 def is_threshold_rule(value: Any) -> bool:

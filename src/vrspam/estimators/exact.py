@@ -15,12 +15,12 @@ from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import warn_of_missed_tolerance, warn_of_raw_columns
 from vrspam.estimators.classifier import PairwiseClassifier
+from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.streams import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments, PairMoments, PairSums
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.exact import ExactSolver
-from vrspam.solvers.limits import LIMITS
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
 
@@ -259,7 +259,7 @@ class AUCClassifier(PairwiseClassifier):
             raise
         self.moments_ = moments
         if moments.complete:
-            keep_exact_fit(self, solver_of(self).from_moments(moments), like=rows.X)
+            keep_exact_fit(self, solver_of(self, d).from_moments(moments), like=rows.X)
         return self
 
     @checks_parameters(skip_nested=True)
@@ -297,11 +297,13 @@ class AUCClassifier(PairwiseClassifier):
         base.refuse_without_rows(self, "fit_stream")
         blocks = RowBlocks(self, chunks, progress, takes_strata=True)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
-        self._store_columns(moments.means.shape[1], blocks.feature_names)  # the names that limits may use
+        d = moments.means.shape[1]
+        self._store_columns(d, blocks.feature_names)  # the names that limits may use
+        solver = solver_of(self, d)
         if moments.has_scatter:
-            fit = solver_of(self).from_moments(moments)
+            fit = solver.from_moments(moments)
         else:
-            fit = solver_of(self).from_operator(BlockProducts(blocks, moments), moments)
+            fit = solver.from_operator(BlockProducts(blocks, moments), moments)
         keep_exact_fit(self, fit)
         if not blocks.sparse:
             warn_of_raw_columns(self, moments, fit.l2)
@@ -324,14 +326,14 @@ class AUCClassifier(PairwiseClassifier):
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, PairSums):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        fit = solver_of(self).from_moments(moments.copy())
+        fit = solver_of(self, moments.n_features or 0).from_moments(moments.copy())
         keep_exact_fit(self, fit)
         return self._store_columns(fit.moments.means.shape[1])
 
 
-def solver_of(estimator: Any) -> ExactSolver:
-    """The solver that the parameters of an exact estimator ask for."""
-    family = PenaltyFamily(estimator.penalty, estimator.gamma, estimator._limits)
+def solver_of(estimator: Any, n_features: int) -> ExactSolver:
+    """The solver that the parameters of an exact estimator ask for, on so many columns."""
+    family = estimator._family(n_features)
     return ExactSolver(estimator.l2, estimator.l1, estimator.tol, estimator.max_iter, family, estimator._loss)
 
 
@@ -339,7 +341,7 @@ def fit_rows(estimator: Any, rows: Rows, classes: np.ndarray, loss: LossChoice) 
     """Find the optimum for validated rows, by moments or by products with them, and keep it."""
     is_sparse = sparse.issparse(rows.X)
     solver = choose_solver(rows.X.shape[0], rows.X.shape[1], is_sparse)
-    fit = replace(solver_of(estimator), loss=loss).from_rows(rows, classes, solver)
+    fit = replace(solver_of(estimator, rows.X.shape[1]), loss=loss).from_rows(rows, classes, solver)
     keep_exact_fit(estimator, fit, like=rows.X)
     if not is_sparse:
         warn_of_raw_columns(estimator, fit.moments, fit.l2)

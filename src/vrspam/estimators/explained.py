@@ -17,6 +17,7 @@ from vrspam._utils.validation import check_columns
 from vrspam.estimators.base import MAPS_ON_HOST, PairwiseEstimator, names_as_read
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
+from vrspam.features.scoring import PreparedParts
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tables.frames import check_frame, in_order, is_frame
 
@@ -43,7 +44,7 @@ class ExplainedEstimator(PairwiseEstimator):
     _read_later: Any  # makes the reading, where `fit` has not
     _centre: np.ndarray
     _out_of_fold_there: HeldOut  # on a device, if the rows are
-    _table_schema: Any = None  # `TableSchema`: how the columns of a frame were read, if they were
+    _table_schema: Any = None  # `Schema`: how the columns of a frame were read, if they were
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -81,15 +82,15 @@ class ExplainedEstimator(PairwiseEstimator):
         rows = self._mapped(X)
         if not isinstance(self.features_, FeatureMap):
             return rows @ self.coef_[0] + self.intercept_[0]
-        return self._parts().scores(rows.X)[:, 0] + self.intercept_[0]
+        return self._prepared_parts().scores(rows.X)[:, 0] + self.intercept_[0]
 
-    def _parts(self) -> Any:
-        """The parts of the score: those that `fit` has made, unless the coefficients were replaced since."""
+    def _prepared_parts(self) -> PreparedParts:
+        """The parts of the score: those that `fit` has prepared, unless the coefficients were replaced since."""
         if "_kept_parts" in self.__dict__:
-            coef, parts = self._kept_parts
+            coef, prepared = self._kept_parts
             if coef is self.coef_:
-                return parts
-        return self.features_.parts(self.coef_[0])
+                return prepared
+        return PreparedParts(self.features_.parts(self.coef_[0]))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X) -> np.ndarray:

@@ -17,12 +17,11 @@ from vrspam._utils.warnings import NotConverged, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import warn_of_raw_columns
 from vrspam.estimators.classifier import PairwiseClassifier
+from vrspam.estimators.constraints import LIMITS
 from vrspam.moments import one_vs_rest_moments
-from vrspam.objective import PenaltyFamily
 from vrspam.solvers import SolverName, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver
-from vrspam.solvers.limits import LIMITS
 
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, X is read for each class
 
@@ -117,6 +116,7 @@ class OneVsRestAUC(PairwiseClassifier):
 
     _parameter_constraints: dict = {**base.PENALTY_CONSTRAINTS, **LIMITS}
     penalty = "elasticnet"
+    gamma = None
 
     def __init__(self, l2="auto", l1=0.0, *, monotonic_cst=None, positive=False, bounds=None, tol=1e-8, max_iter=1000):
         self.l2 = l2
@@ -174,8 +174,7 @@ class OneVsRestAUC(PairwiseClassifier):
         X, y, weights = rows
         d = X.shape[1]
         codes = np.searchsorted(classes, y)
-        family = PenaltyFamily(limits=self._limits)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self._family(d))
 
         moments_of_classes: Any = [None] * classes.size
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:

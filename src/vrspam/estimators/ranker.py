@@ -14,11 +14,11 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import PairwiseEstimator
+from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.exact import fit_rows
 from vrspam.metrics.concordance import canonical_target
 from vrspam.moments import PairMoments, RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
-from vrspam.solvers.limits import LIMITS
 
 
 def read_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:

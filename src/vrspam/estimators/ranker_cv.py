@@ -10,12 +10,12 @@ import numpy as np
 from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.parameters import HasMethods, Instance, StrOptions, check_parameters, checks_parameters
 from vrspam.estimators import base
+from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.explained import ExplainedEstimator
 from vrspam.estimators.ranker import PairwiseRanker
 from vrspam.estimators.search import AS_THEY_ARE, ColumnsOfFrames, check_grid, run_search, takes_raw_columns
-from vrspam.features.mapped import SPELLED_NAMES
+from vrspam.features.names import SPELLED_NAMES
 from vrspam.objective import LOSSES, LossChoice
-from vrspam.solvers.limits import LIMITS
 
 
 class ConcordanceRankerCV(PairwiseRanker, ExplainedEstimator):

@@ -19,9 +19,12 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators.base import names_as_read, warn_of_missed_tolerance, warn_of_raw_columns
+from vrspam.estimators.coef_path import warn_if_not_converged
+from vrspam.estimators.constraints import directions_as_read, directions_of, names_of
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import SharedColumns
-from vrspam.features.mapped import is_plain, named_maps
+from vrspam.features.learning import SharedColumns
+from vrspam.features.names import is_plain, named_maps
+from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -37,11 +40,11 @@ from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LossChoice, PenaltyFamily
 from vrspam.penalties.family import PENALTIES
-from vrspam.solvers.limits import directions_as_read, directions_of, names_of
-from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.solvers.path import check_grid_axis
 from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.learner import learn_schema
+from vrspam.tables.schema import Schema
 
 MOST_DEVIATIONS = 50.0  # of the scores, from their mean to the score of probability ½; beyond that the score 0 stays
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
@@ -84,7 +87,7 @@ class Searched(NamedTuple):
 
     selected: Selected
     reading: Reading
-    schema: TableSchema | None = None
+    schema: Schema | None = None
 
 
 def takes_raw_columns(features: Any, X: Any) -> bool:
@@ -244,11 +247,11 @@ def search_maps(estimator: Any, folds: FoldedRows, columns: ColumnsOfFrames) -> 
     X = folds.rows.X
     if is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values()):
         if columns.read_texts:
-            schema = TableSchema.learn(X, means=False)
+            schema = learn_schema(X, means=False)
             X = schema.read(X)[0]
         X = HeldColumns.of(X, orders=columns.orders)
     folds = folds._replace(rows=folds.rows._replace(X=X))
-    if estimator._limits is not None:
+    if estimator._has_limits:
         maps = maps_that_obey(estimator, maps, schema)
 
     shared = SharedColumns()
@@ -290,14 +293,16 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: RankedPairs | No
     seed = 0
     if estimator.random_state is not None:
         seed = int(check_random_state(estimator.random_state).randint(2**31))
-    limits = None if maps else estimator._limits  # maps have their own
+    family = PenaltyFamily(estimator.penalty, estimator.gamma)
+    if not maps:  # maps have limits of their own
+        family = estimator._family(estimator.n_features_in_)
     return GridSearch(
         estimator.l2s,
         estimator.l1s,
         estimator.tol,
         estimator.max_iter,
         estimator.n_jobs,
-        penalty=PenaltyFamily(estimator.penalty, estimator.gamma, limits),
+        penalty=family,
         scoring=make_scoring(estimator.scoring, estimator.max_fpr),
         loss=estimator._loss if pairs is None else estimator._loss.on_pairs(pairs),
         rule=rule,
@@ -305,7 +310,7 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: RankedPairs | No
     )
 
 
-def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: TableSchema | None) -> dict[str, Any]:
+def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: Schema | None) -> dict[str, Any]:
     """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
     cst = Parameter("monotonic_cst")
     if estimator.bounds is not None:
@@ -368,7 +373,7 @@ def read_columns(estimator: Any, selected: Selected, folds: FoldedRows | DeviceF
     else:
         share = 1.0 / folds.n_folds
     signs = None
-    if estimator._limits is not None:
+    if estimator._has_limits:
         signs = directions_of(estimator, names_of(estimator), n_features)
     if signs is None:
         signs = np.zeros(n_features)
@@ -383,7 +388,7 @@ def read_maps(
     selected: Selected,
     folds: FoldedRows,
     seed: int,
-    schema: TableSchema | None,
+    schema: Schema | None,
     shared: SharedColumns,
 ) -> Reading:
     """Read the score of a feature map by column, or say why that is impossible."""
@@ -453,7 +458,7 @@ def keep_selected(estimator: Any, searched: Searched, like: Any = None) -> None:
     else:
         estimator._reading = searched.reading
     if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
-        estimator._kept_parts = estimator.coef_, fit.features.parts(estimator.coef_[0])
+        estimator._kept_parts = estimator.coef_, PreparedParts(fit.features.parts(estimator.coef_[0]))
     warn_of_missed_tolerance(estimator, fit.solution)
 
     if isinstance(calibration, Sigmoid) and not half_is_near(calibration, selected.held_out):

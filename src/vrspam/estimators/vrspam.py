@@ -11,12 +11,12 @@ from vrspam._utils.progress import StatusLine
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam.estimators import base
 from vrspam.estimators.classifier import PairwiseClassifier
+from vrspam.estimators.constraints import LIMITS
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, PenaltyFamily, Separable
 from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
-from vrspam.solvers.limits import LIMITS
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 
@@ -191,7 +191,7 @@ class VRSPAMClassifier(PairwiseClassifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         kind = PENALTIES.get(self.penalty, Separable)
-        tags.input_tags.sparse = issubclass(kind, ElasticNet) and self._limits is None
+        tags.input_tags.sparse = issubclass(kind, ElasticNet) and not self._has_limits
         return tags
 
     @checks_parameters(skip_nested=True)
@@ -218,7 +218,7 @@ class VRSPAMClassifier(PairwiseClassifier):
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2 = resolve_l2(self.l2, moments)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
-        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
+        family = self._family(rows.X.shape[1])
         objective = objective_on_rows(rows, l2, float(self.l1), family)
         wanted = usual_spelling(self.variant, VARIANTS)
         variant = variant_that_runs(wanted, objective.penalty, rows.is_sparse, *rows.X.shape)

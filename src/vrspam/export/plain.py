@@ -9,7 +9,7 @@ import numpy as np
 
 import vrspam
 from vrspam._utils.messages import Parameter
-from vrspam.features.parts import Curve, Effect, Table
+from vrspam.features.parts import CategoryPart, CurvePart, Effect
 from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.kinds.dates import HOUR, MONTH, WEEKDAY, YEAR
@@ -172,7 +172,7 @@ def _effect(effect: Effect | None, value: str, number: int) -> tuple[list[str], 
     if effect is None:
         return [], "0.0"
     missing = _number(effect.missing)
-    if isinstance(effect, Table):
+    if isinstance(effect, CategoryPart):
         other, name = _number(effect.other), f"CATEGORIES_{number}"
         heights = [f"    {text!r}: {_number(height)}," for text, height in effect.values.items()]
         lines = [f"# Any other text adds {other}.", f"{name} = {{", *heights, "}"]
@@ -332,15 +332,15 @@ def _sql_effect(effect: Effect | None, name: str) -> str:
     """What a column adds."""
     if effect is None:
         return "0E0"
-    if isinstance(effect, Curve):
+    if isinstance(effect, CurvePart):
         name = f"CAST({name} AS DOUBLE PRECISION)"  # BOOLEAN has no arithmetic, and text has another order
         gone = f"COALESCE(0E0 * {name}, 1E0) <> 0E0"  # true for NULL, NaN and infinity
-    if isinstance(effect, Curve) and effect.is_line:
+    if isinstance(effect, CurvePart) and effect.is_line:
         line = _sql_line(effect.values[0], effect.left, name, effect.nodes[0])
         if np.isnan(effect.missing):  # NULL stays NULL
             return f"({line})"
         return f"CASE WHEN {gone} THEN {_sql_number(effect.missing)} ELSE {line} END"
-    if isinstance(effect, Table):
+    if isinstance(effect, CategoryPart):
         booleans = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}  # as engines show them
         booleans = booleans if set(effect.values) <= set(booleans) else {}
         if booleans or any(text.replace(".", "").isdigit() for text in effect.values):  # the column may hold no text

@@ -14,7 +14,8 @@ All of them take arrays, sparse matrices and data frames, with categories and mi
 
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.boosted import BoostedFeatures, ForestFeatures
+from vrspam.features.boosted import BoostedFeatures
+from vrspam.features.forest import ForestFeatures
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures

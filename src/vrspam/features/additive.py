@@ -11,11 +11,11 @@ from scipy import linalg
 from scipy.interpolate import BSpline
 
 from vrspam._utils.parameters import Interval
-from vrspam.features.base import FeatureMap, share_map_texts
-from vrspam.features.encoders import Curves, Distribution
+from vrspam.features.base import FeatureMap
+from vrspam.features.encoders.curves import Curves
+from vrspam.features.encoders.distribution import Distribution
 
 
-@share_map_texts
 class LinearFeatures(FeatureMap):
     """Standardised columns: (x - mean) / standard deviation; categories one-hot, missing values as an indicator.
 
@@ -24,7 +24,8 @@ class LinearFeatures(FeatureMap):
 
     Parameters
     ----------
-    {max_categories}
+    max_categories : int, default=1000
+        If a column has more categories, the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         Mean and standard deviation of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -37,7 +38,14 @@ class LinearFeatures(FeatureMap):
     ----------
     encoders_ : list
         How each column is encoded.
-    {column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
+    column_slices_ : list of slice
+        Where the encoded values of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_rows_held_ : int
+        Number of training rows that the map stores: its landmarks if these are rows, otherwise 0.
+    n_features_in_, n_features_out_ : int
+        Number of columns, and number of features.
 
     Examples
     --------
@@ -104,7 +112,6 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
     return functions * np.where(functions[-1] < 0.0, -1.0, 1.0)
 
 
-@share_map_texts
 class AdditiveFeatures(FeatureMap):
     """Smooth orthogonal functions of each column: a linear scorer of them is an additive model.
 
@@ -130,7 +137,8 @@ class AdditiveFeatures(FeatureMap):
     max_features : int, default=1000
         About how many features the columns of more than two values may have together: if there are many such columns,
         each gets fewer functions. The standardised columns themselves and categories are always kept.
-    {max_categories}
+    max_categories : int, default=1000
+        If a column has more categories, the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -144,7 +152,14 @@ class AdditiveFeatures(FeatureMap):
     ----------
     encoders_ : list
         How each column is encoded: functions are tables of values, interpolated linearly.
-    {column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
+    column_slices_ : list of slice
+        Where the encoded values of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_rows_held_ : int
+        Number of training rows that the map stores: its landmarks if these are rows, otherwise 0.
+    n_features_in_, n_features_out_ : int
+        Number of columns, and number of features.
 
     References
     ----------
@@ -215,28 +230,32 @@ class AdditiveFeatures(FeatureMap):
             free = self._curves(seen, missing)
             return replace(free, table=free.table[:, :1], labels=free.labels[:1])
         nodes, line = self._nodes(seen)
+        at_values = np.searchsorted(nodes, seen.values)
         smooth = smooth_functions(seen.ranks, seen.shares, n_knots)
         smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
-        at = np.searchsorted(nodes, seen.values)
+        functions = np.column_stack([line[at_values], smooth])
         if smooth.shape[1] >= seen.values.size - 1:
             rising = np.tri(seen.values.size, k=-1)[:, :-1]  # the nodes are the values
         else:
             # Sums of the last B-splines rise from 0 to 1, each around a different knot.
-            several = np.cumsum(splines(seen.ranks, n_knots)[:, :0:-1], axis=1)[:, ::-1].T
-            rising = np.column_stack([line, *(np.interp(nodes, seen.values, function) for function in several)])
-        root, functions = np.sqrt(seen.shares)[:, np.newaxis], np.column_stack([line[at], smooth])
-        rising, functions = rising - seen.shares @ rising[at], functions - seen.shares @ functions
-        rising = rising[:, independent(root * rising[at])]
-        basis = linalg.qr(linalg.lstsq(root * functions, root * rising[at])[0], mode="economic")[1]
-        rows = linalg.solve_triangular(basis, np.eye(len(basis)))
-        table = rising @ rows
-        return Curves(nodes, table, tuple(f"rising{r + 1}" for r in range(len(rows))), missing, rising=rows)
+            sums = np.cumsum(splines(seen.ranks, n_knots)[:, :0:-1], axis=1)[:, ::-1].T
+            rising = np.column_stack([line, *(np.interp(nodes, seen.values, function) for function in sums)])
+        functions -= seen.shares @ functions
+        rising -= seen.shares @ rising[at_values]
+        root = np.sqrt(seen.shares)[:, np.newaxis]
+        rising = rising[:, independent(root * rising[at_values])]
+        coefs = linalg.lstsq(root * functions, root * rising[at_values])[0]
+        triangle = linalg.qr(coefs, mode="economic")[1]
+        rows = linalg.solve_triangular(triangle, np.eye(len(triangle)))
+        labels = tuple(f"rising{r + 1}" for r in range(len(rows)))
+        return Curves(nodes, rising @ rows, labels, missing, rising=rows)
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
         nodes, line = self._nodes(seen)
-        curves, labels = [line], [""]
+        curves = [line]
+        labels = [""]
         most_functions = self.max_features // max(self._n_curved, 1) - 1  # in addition to the column itself
         if seen.values.size > 2 and most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]

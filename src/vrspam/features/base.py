@@ -6,20 +6,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.docstrings import share_texts
-from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
 from vrspam._utils.validation import check_columns, check_weights, column_names, counted_rows
 from vrspam._utils.warnings import CategoriesGrouped, warn
-from vrspam.features import encoders, parts
+from vrspam.features.encoders.curves import Curves
+from vrspam.features.encoders.distribution import Distribution
+from vrspam.features.encoders.indicators import Indicators
+from vrspam.features.encoders.pack import can_pack
+from vrspam.features.encoders.reading import Encoder, encode, read_columns
+from vrspam.features.learning import SeenColumns, SharedColumns, summarise_columns
+from vrspam.features.parts import (
+    Block,
+    CategoryPart,
+    ColumnBlock,
+    CurvePart,
+    Effect,
+    KernelPart,
+    Parts,
+    TreePart,
+    added,
+    joined,
+)
+from vrspam.features.scoring import PreparedParts
 from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.objective import Limits
 from vrspam.penalties.shaped import Rising
@@ -28,26 +43,13 @@ from vrspam.tables import frames
 MANY_CATEGORIES = 32  # with so many or more, products with the indicators of a column use codes
 Places = slice | np.ndarray  # of features
 
-share_map_texts = share_texts("""
-max_categories : int, default=1000
-    If a column has more categories, the most frequent are kept and the others count as one category.
-max_rows : int, default=50_000
-    Quantiles come from at most this many rows; the trees learn from all rows.
-groves_ : list of TreePart
-    For each set of training rows its trees, with the values of their leaves: one feature for each set.
-numbers_as_names_ : list
-    Columns whose numbers most sets of trees treat as names, and how many different numbers each column has.
-encoders_ : list
-    How each column is encoded: as places among its quantiles, or as categories.
-column_slices_ : list of slice
-    Where the encoded values of each column are.
-grouped_categories_ : list
-    Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-n_rows_held_ : int
-    Number of training rows that the map stores: its landmarks if these are rows, otherwise 0.
-n_features_in_, n_features_out_ : int
-    Number of columns, and number of features.
-""")
+
+class BlockPlace(NamedTuple):
+    """Features of one block of a map that belong to one column, or to all columns together."""
+
+    block: Block
+    column: int  # 0 for features of all columns together
+    features: slice
 
 
 @links_to_documentation
@@ -65,7 +67,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     monotonic_cst: Any = None  # for maps without this parameter
     gains_by_rows = False  # whether more rows help it more than other maps, so that a trial on few rows underrates it
     kind: str  # name of the map in the facts about a model
-    encoders_: list[encoders.Encoder]
+    encoders_: list[Encoder]
     _n_rows: int  # number of rows in fit, without rows of weight 0
     _read_columns: tuple[Any, ...] | None = None  # columns of the frame from which an estimator made those of the map
     # parameters that the encoders depend on: maps with equal ones share encoders of the same rows; None: no sharing
@@ -91,21 +93,23 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _curves(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
+    def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution: here none, only the nodes of trees."""
-        return encoders.Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)
+        return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)
 
-    def _rising(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
+    def _rising(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column that must rise or fall."""
         return self._curves(seen, missing)
 
     @property
     def _signs(self) -> np.ndarray:
         """-1, 0 or 1 for each column."""
-        given = [0] * self.n_features_in_ if self.monotonic_cst is None else self.monotonic_cst
-        if np.shape(given) != (self.n_features_in_,) or not np.isin(given, (-1, 0, 1)).all():
+        if self.monotonic_cst is None:
+            return np.zeros(self.n_features_in_, dtype=int)
+        signs = self.monotonic_cst
+        if np.shape(signs) != (self.n_features_in_,) or not np.isin(signs, (-1, 0, 1)).all():
             raise ValueError(f"monotonic_cst must hold -1, 0 or 1 for each of the {self.n_features_in_} columns.")
-        return np.asarray(given)
+        return np.asarray(signs)
 
     def limits(self, n_features: int) -> Limits | None:
         """Return the limits of the coefficients that `monotonic_cst` requires, None if it requires none.
@@ -121,36 +125,41 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         if not self._signs.any():
             return None
-        lower, upper, curves = np.full(n_features, -np.inf), np.full(n_features, np.inf), []
+        lower = np.full(n_features, -np.inf)
+        upper = np.full(n_features, np.inf)
+        curves: list[Rising] = []
         for encoder, where, sign in zip(self.encoders_, self.column_slices_, self._signs.tolist(), strict=True):
             if not sign:
                 continue
-            if isinstance(encoder, encoders.Indicators):  # differences from the level before; the first level is free
-                scale = np.array(encoder.scale or (1.0,) * encoder.width)[: len(encoder.categories)]
-                rows = np.diag(sign * scale) - np.diag(sign * scale[:-1], -1)
-                rising = Rising(slice(where.start, where.start + scale.size), rows, np.arange(scale.size) > 0)
-                curves += [rising] if scale.size > 1 else []
+            if isinstance(encoder, Indicators):
+                if len(encoder.categories) > 1:
+                    curves.append(rising_levels(encoder, where.start, sign))
             elif encoder.rising is not None:
-                stop, bound = where.start + encoder.table.shape[1], np.ones(encoder.table.shape[1], dtype=bool)
-                curves.append(Rising(slice(where.start, stop), sign * encoder.rising, bound))
+                n_functions = encoder.table.shape[1]
+                places = slice(where.start, where.start + n_functions)
+                curves.append(Rising(places, sign * encoder.rising, np.ones(n_functions, dtype=bool)))
+            elif sign > 0:
+                lower[where.start] = 0.0
             else:
-                (lower if sign > 0 else upper)[where.start] = 0.0
+                upper[where.start] = 0.0
         return Limits(lower, upper, curves)
 
-    def blocks(self) -> list[parts.Block]:
+    def blocks(self) -> list[Block]:
         """Return the features of the fitted map as blocks, in order: functions of single columns, kernels, trees."""
-        return [parts.ColumnBlock(self.encoders_)]
+        return [ColumnBlock(self.encoders_)]
 
-    def _places(self) -> Iterator[tuple[parts.Block, int, slice]]:
-        """Yield each block, the number of its column (0 for all columns together), and where the features are."""
+    def block_places(self) -> Iterator[BlockPlace]:
+        """Where the features of each block are: for each column those of its functions, else those of all columns."""
         stop = 0
         for block in self.blocks():
-            widths = [one.width for one in block.encoders]
-            if not isinstance(block, parts.ColumnBlock):
+            if isinstance(block, ColumnBlock):
+                widths = [encoder.width for encoder in block.encoders]
+            else:
                 widths = [block.coef.shape[-1]]
-            for j, width in enumerate(widths):
-                start, stop = stop, stop + width
-                yield block, j, slice(start, stop)
+            for column, width in enumerate(widths):
+                start = stop
+                stop += width
+                yield BlockPlace(block, column, slice(start, stop))
 
     def _unfinished(self, n_rows: int) -> tuple[FeatureMap, LastProduct] | None:
         """A map of cheaper features and the product that turns them into those of this map, or None if it is slower."""
@@ -165,45 +174,43 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """The fitted maps of a stack; for any other map, the map itself."""
         return getattr(self, "maps_", [self])
 
-    def parts(self, coef: np.ndarray) -> parts.Parts:
+    def parts(self, coef: np.ndarray) -> Parts:
         """Return the parts of the score with these coefficients of the features, or of m scores (features × m)."""
-        effects: list[parts.Effect | None] = [None] * self.n_features_in_
-        kernels, trees = [], []
-        for block, j, where in self._places():
-            own = coef[where]
-            if isinstance(block, parts.KernelPart):
-                kernels.append(replace(block, coef=block.coef @ own))
-            elif isinstance(block, parts.TreePart):
-                trees.append(replace(block, coef=block.coef @ own))
+        effects: list[Effect | None] = [None] * self.n_features_in_
+        kernels: list[KernelPart] = []
+        trees: list[TreePart] = []
+        for block, j, where in self.block_places():
+            if isinstance(block, KernelPart):
+                kernels.append(block._replace(coef=block.coef @ coef[where]))
+            elif isinstance(block, TreePart):
+                trees.append(block._replace(coef=block.coef @ coef[where]))
             else:
-                own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
-                kind: Any = parts.Curve if isinstance(encoder, encoders.Curves) else parts.Table
-                new = kind.of(encoder, own)
-                effects[j] = new if effects[j] is None else effects[j] + new
-        return parts.Parts(tuple(effects), tuple(kernels), tuple(parts.joined(trees)))
+                effects[j] = added(effects[j], effect_of(block, j, coef[where]))
+        return Parts(tuple(effects), tuple(kernels), tuple(joined(trees)))
 
     @property
     def keeps_columns_apart(self) -> bool:
         """Whether each feature is a function of one column; maps of a stack must encode the same categories."""
-        if not all(isinstance(block, parts.ColumnBlock) for block in self.blocks()):
+        if not all(isinstance(block, ColumnBlock) for block in self.blocks()):
             return False
-        for first, *others in zip(*(part.encoders_ for part in self.members), strict=True):
-            for one in others:
-                alike = type(one) is type(first) and one.missing == first.missing
-                if not alike or getattr(one, "codes", None) != getattr(first, "codes", None):
-                    return False
-        return True
+        first, *others = self.members
+        return all(have_same_kinds(first.encoders_, other.encoders_) for other in others)
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each single column are (an empty list if there are none), and those of several."""
-        alone: list[Places] = [where for block, _, where in self._places() if isinstance(block, parts.ColumnBlock)]
-        together = [where for block, _, where in self._places() if not isinstance(block, parts.ColumnBlock)]
+        alone: list[Places] = []
+        together: list[slice] = []
+        for block, _, where in self.block_places():
+            if isinstance(block, ColumnBlock):
+                alone.append(where)
+            else:
+                together.append(where)
         return alone, slice(together[0].start, together[-1].stop) if together else None
 
     @property
     def numeric_columns(self) -> list[bool]:
         """Whether each column holds numbers; the others hold categories."""
-        return [isinstance(encoder, encoders.Curves) for encoder in self.members[0].encoders_]
+        return [isinstance(encoder, Curves) for encoder in self.members[0].encoders_]
 
     def is_finer(self, other: FeatureMap) -> bool:
         """Whether this map differs from another only in showing finer detail."""
@@ -215,8 +222,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
         Rows of maps of a stack with the same landmarks count once.
         """
-        drawn = [part.landmarks_ for part in self.members if getattr(part, "landmarks", "columns") == "rows"]
-        return sum({own.tobytes(): len(own) for own in drawn}.values())
+        sizes = {}
+        for member in self.members:
+            if getattr(member, "landmarks", "columns") == "rows":
+                sizes[member.landmarks_.tobytes()] = len(member.landmarks_)
+        return sum(sizes.values())
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X and, if it is supervised, from their labels.
@@ -244,19 +254,21 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             sample_weight = check_weights(sample_weight, X.shape[0])
             counted = counted_rows(sample_weight)
             if counted is not None:
-                X, sample_weight = frames.rows_of(X, counted), sample_weight[counted]
-                y = None if y is None else np.asarray(y)[counted]
+                X = frames.rows_of(X, counted)
+                sample_weight = sample_weight[counted]
+                if y is not None:
+                    y = np.asarray(y)[counted]
         self.learn(X, sample_weight)
         self.learn_labels(X, y, sample_weight)
-        for said in [*self.grouped_categories_, *getattr(self, "numbers_as_names_", ())]:
-            warn(said)
+        for warning in [*self.grouped_categories_, *getattr(self, "numbers_as_names_", ())]:
+            warn(warning)
         return self
 
     def learn_labels(self, X, y, sample_weight=None) -> None:
         """Learn from labels, after `learn`; only supervised maps do so."""
 
     @checks_parameters(skip_nested=True)
-    def learn(self, X, sample_weight=None, shared: encoders.SharedColumns | None = None) -> None:
+    def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
         """Fit without labels and warnings; maps that learn from the same X and weights may have the same `shared`."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
@@ -265,64 +277,67 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             weights = check_weights(sample_weight, X.shape[0])
             rows = np.flatnonzero(weights)
             if rows.size < X.shape[0]:
-                X, weights = frames.rows_of(X, rows), weights[rows]
-        self._n_rows, some = X.shape[0], None
+                X = frames.rows_of(X, rows)
+                weights = weights[rows]
+        self._n_rows = X.shape[0]
+        sample = None
         if X.shape[0] > self.max_rows:
-            some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
-        signs = self._signs
-        settings = (self.max_categories, None if some is None else some.tobytes(), signs.tobytes())
+            sample = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         shared = {} if shared is None else shared
+        settings = (self.max_categories, None if sample is None else sample.tobytes(), self._signs.tobytes())
         if settings not in shared:
-            columns: Any = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
-            found: list[encoders.ColumnSummary] = []
-            for j, numeric in enumerate(frames.numeric_flags(X)):
-                if numeric:
-                    found.append(encoders.see_numbers(columns, j, weights, some))
-                else:
-                    levels = frames.levels(columns, j) if signs[j] else ()
-                    if signs[j] and not levels:
-                        words = "{cst} is given for {column!r}, whose categories have no order: make it an ordered "
-                        words += "type, as pandas.Categorical(values, categories, ordered=True), or use 0 for it."
-                        name = frames.named_column(columns, j)[0]
-                        raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
-                    found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))
-            shared[settings] = encoders.SeenColumns(found, {})
+            shared[settings] = summarise_columns(X, weights, sample, self.max_categories, self._signs)
         seen = shared[settings]
-        if some is not None:
-            X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
+        if sample is not None:
+            X = frames.rows_of(X, sample)
+            weights = None if weights is None else weights[sample]
         self._learn(X, seen, rng, weights)
 
-    def _learn(self, X, seen: encoders.SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+    def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         """Learn the map from the summaries of the columns; landmarks and trees are drawn from the weighted rows X."""
         self._n_curved = 0  # numeric columns of more than two values
-        for column in seen.columns:
-            self._n_curved += not isinstance(column, encoders.Indicators) and column[0].values.size > 2
-        signs = self._signs.tolist()
-        encoding = (type(self), *signs, *(getattr(self, name) for name in self._encoded_by or ()))
-        if self._encoded_by is not None and encoding in seen.encoders:
-            self.encoders_ = list(seen.encoders[encoding])
+        for summary in seen.columns:
+            if not isinstance(summary, Indicators) and summary.distribution.values.size > 2:
+                self._n_curved += 1
+        if self._encoded_by is None:
+            self.encoders_ = self._make_encoders(seen)
             return
-        self.encoders_ = []
-        for column, sign in zip(seen.columns, signs, strict=True):
-            if not isinstance(column, encoders.Indicators):
-                self.encoders_.append(self._rising(*column) if sign else self._curves(*column))
-            elif self._category_scale is None:
-                self.encoders_.append(column)
+        settings = (type(self), *self._signs.tolist(), *(getattr(self, name) for name in self._encoded_by))
+        if settings not in seen.shared:
+            seen.shared[settings] = self._make_encoders(seen)
+        self.encoders_ = list(seen.shared[settings])
+
+    def _make_encoders(self, seen: SeenColumns) -> list[Encoder]:
+        """The encoders of columns with these summaries."""
+        encoders: list[Encoder] = []
+        for summary, sign in zip(seen.columns, self._signs.tolist(), strict=True):
+            if isinstance(summary, Indicators):
+                encoders.append(self._scaled(summary))
+            elif sign:
+                encoders.append(self._rising(*summary))
             else:
-                scale = () if self._category_scale == 1.0 else (self._category_scale,) * column.width
-                self.encoders_.append(replace(column, scale=scale))
-        seen.encoders[encoding] = list(self.encoders_)
+                encoders.append(self._curves(*summary))
+        return encoders
+
+    def _scaled(self, indicators: Indicators) -> Indicators:
+        """The indicators with the scale of this map."""
+        if self._category_scale is None:
+            return indicators
+        if self._category_scale == 1.0:
+            return replace(indicators, scale=())
+        return replace(indicators, scale=(self._category_scale,) * indicators.width)
 
     @property
     def grouped_categories_(self) -> list[CategoriesGrouped]:
         """Columns of more than `max_categories` categories: their names, and how many were kept and grouped."""
-        names = list(map(str, getattr(self, "feature_names_in_", range(self.n_features_in_))))
-        found = dict[int, CategoriesGrouped]()  # in a stack, those of the first map that groups the column
-        for part in self.members:
-            for j, encoder in enumerate(part.encoders_):
-                if isinstance(encoder, encoders.Indicators) and encoder.grouped:
-                    found.setdefault(j, CategoriesGrouped(names[j], len(encoder.categories) - 1, encoder.grouped))
-        return list(found.values())
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        warnings: dict[int, CategoriesGrouped] = {}  # in a stack, those of the first map that groups the column
+        for member in self.members:
+            for j, encoder in enumerate(member.encoders_):
+                if isinstance(encoder, Indicators) and encoder.grouped and j not in warnings:
+                    n_kept = len(encoder.categories) - 1
+                    warnings[j] = CategoriesGrouped(str(names[j]), n_kept, encoder.grouped)
+        return list(warnings.values())
 
     def transform(self, X) -> np.ndarray:
         """Return the features of the rows of X, computed in blocks of rows.
@@ -359,20 +374,26 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, m)
         """
-        few_coefs = 8  # with at most this many columns of coefficients, rows are scored by `Parts.scores`
+        few_scores = 8  # with at most this many columns of coefficients, rows are scored by the parts of the scores
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
-        columns, blocks = coefs.reshape(len(coefs), -1), self.blocks()
-        # for few rows of numbers, computing all features of a block at once is faster than column by column
-        at_once = len(blocks) == 1 and isinstance(blocks[0], parts.ColumnBlock) and parts.can_pack(self.encoders_, X)
-        at_once = at_once and X.shape[0] % frames.WHOLE_ROWS == 0  # otherwise equal rows may get unequal scores
-        if columns.shape[1] <= few_coefs and not at_once:
-            found = self.parts(columns).scores(X, columns.shape[1], single=True)
+        columns = coefs.reshape(len(coefs), -1)
+        n_scores = columns.shape[1]
+        if n_scores <= few_scores and not self._encodes_at_once(X):
+            found = PreparedParts(self.parts(columns), n_scores).scores(X, single=True)
         else:
-            if len(blocks) > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):  # read again
+            is_read_again = len(self.blocks()) > 1 and frames.is_frame(X)
+            if is_read_again and not isinstance(X, frames.HeldColumns):
                 X = frames.HeldColumns.of(X, self.numeric_columns)
             found = self._many_products(X, columns)
         return found.reshape(X.shape[0], *coefs.shape[1:])
+
+    def _encodes_at_once(self, X) -> bool:
+        """Whether all features of so few rows of numbers are computed at once, which is faster than by columns."""
+        blocks = self.blocks()
+        if len(blocks) != 1 or not isinstance(blocks[0], ColumnBlock) or not can_pack(self.encoders_, X):
+            return False
+        return X.shape[0] % frames.WHOLE_ROWS == 0  # otherwise equal rows may get unequal scores
 
     def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
         """The features of checked rows times many columns of coefficients."""
@@ -399,19 +420,26 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         check_columns(X, rounding=False)
         if frames.is_frame(X):
             frames.check_frame(X)
-            if not reset and self._read_columns is not None:
-                given, taken = list(frames.columns_of(X).names), list(self.feature_names_in_)
-                if given != taken and set(given) & set(self._read_columns) - set(taken):
-                    raise ValueError(
-                        "This map takes the columns that its estimator made of the frame (dates in parts, text as "
-                        f"numbers, no identifiers: {', '.join(map(str, taken))}), not the frame itself: give the "
-                        "frame to the estimator's decision_function, predict_proba or explain_one."
-                    )
+            if not reset:
+                self._refuse_frame_of_estimator(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
+
+    def _refuse_frame_of_estimator(self, X) -> None:
+        """Refuse the frame from which an estimator made the columns of the map."""
+        if self._read_columns is None:
+            return
+        columns = list(frames.columns_of(X).names)
+        taken = list(self.feature_names_in_)
+        if columns != taken and set(columns) & set(self._read_columns) - set(taken):
+            raise ValueError(
+                "This map takes the columns that its estimator made of the frame (dates in parts, text as numbers, no "
+                f"identifiers: {', '.join(map(str, taken))}), not the frame itself: give the frame to the estimator's "
+                "decision_function, predict_proba or explain_one."
+            )
 
     @property
     def column_slices_(self) -> list[slice]:
@@ -422,25 +450,26 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return max((where.stop for _, _, where in self._places()), default=0)
+        return max((place.features.stop for place in self.block_places()), default=0)
 
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         if frames.is_frame(X):
-            return parts.read_columns(self.members[0].encoders_, frames.rows_of(X, slice(0, 1)))[1]
+            return read_columns(self.members[0].encoders_, frames.rows_of(X, slice(0, 1)))[1]
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _coded_rows(self, X) -> CodedRows:
         """The features of checked rows; columns of many categories stay codes, with scales rounded to the dtype."""
-        if parts.can_pack(self.encoders_, X):
-            dense = parts.encode(self.encoders_, X)
+        if can_pack(self.encoders_, X):
+            dense = encode(self.encoders_, X)
             return CodedRows(dense.shape[1], dense, [])
-        columns, dtype = parts.read_columns(self.encoders_, X)
-        indicated, written = [], []
+        columns, dtype = read_columns(self.encoders_, X)
+        indicated: list[Indicated] = []
+        written: list[tuple[Encoder, np.ndarray]] = []
         for where, encoder, values in zip(self.column_slices_, self.encoders_, columns, strict=True):
-            if isinstance(encoder, encoders.Indicators) and encoder.width >= MANY_CATEGORIES:
-                scale = np.array(encoder.scale or (1.0,) * encoder.width).astype(dtype)
-                indicated.append(Indicated(where, values, scale.astype(np.float64)))
+            if isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES:
+                scales = encoder.scales.astype(dtype).astype(np.float64)
+                indicated.append(Indicated(where, values, scales))
             else:
                 written.append((encoder, values))
         dense = np.empty((len(columns[0]), sum(encoder.width for encoder, _ in written)), dtype=dtype)
@@ -455,9 +484,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         stop = 0
         for block in self.blocks():
             start = stop
-            if isinstance(block, parts.ColumnBlock):
+            if isinstance(block, ColumnBlock):
                 stop += sum(encoder.width for encoder in block.encoders)
-                parts.encode(block.encoders, X, out[:, start:stop])
+                encode(block.encoders, X, out[:, start:stop])
                 if block.scale != 1.0:
                     out[:, start:stop] *= block.scale
             else:
@@ -485,4 +514,45 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         """The name of each feature, from those of the columns."""
-        return [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
+        names: list[str] = []
+        for encoder, column in zip(self.encoders_, columns, strict=True):
+            names += encoder.names(str(column))
+        return names
+
+
+def rising_levels(encoder: Indicators, start: int, sign: int) -> Rising:
+    """The limit that levels rise or fall: of differences from the level before; the first level is free."""
+    scales = encoder.scales[: len(encoder.categories)]
+    differences = np.diag(sign * scales) - np.diag(sign * scales[:-1], -1)
+    return Rising(slice(start, start + scales.size), differences, np.arange(scales.size) > 0)
+
+
+def effect_of(block: ColumnBlock, column: int, coef: np.ndarray) -> Effect:
+    """What a column adds to a score with these coefficients of its features in a block."""
+    encoder = block.encoders[column]
+    scaled = coef if block.scale == 1.0 else block.scale * coef
+    if isinstance(encoder, Curves):
+        return CurvePart.of(encoder, scaled)
+    return CategoryPart.of(encoder, scaled)
+
+
+def have_same_kinds(first: Sequence[Encoder], second: Sequence[Encoder]) -> bool:
+    """Whether columns are numbers or the same categories in both, and have missing values in both or in neither."""
+    for a, b in zip(first, second, strict=True):
+        if type(a) is not type(b) or a.missing != b.missing:
+            return False
+        if isinstance(a, Indicators) and isinstance(b, Indicators) and a.codes != b.codes:
+            return False
+    return True
+
+
+def kind_of_map(features: Any) -> str:
+    """What a map is called, without its numbers; None stands for the columns as they are.
+
+    >>> from vrspam.features import KernelFeatures, LinearFeatures
+    >>> kind_of_map(None), kind_of_map(LinearFeatures()), kind_of_map(KernelFeatures(bandwidth=0.3))
+    ('linear', 'standardized', 'kernel')
+    """
+    if features is None:
+        return "linear"
+    return features.kind if isinstance(features, FeatureMap) else type(features).__name__

@@ -12,12 +12,13 @@ from sklearn.base import clone
 
 from vrspam._utils.parameters import Instance
 from vrspam._utils.warnings import NumbersAreNames
-from vrspam.features.base import FeatureMap, Places, share_map_texts
-from vrspam.features.encoders import Curves, SharedColumns
+from vrspam.features.base import FeatureMap, Places
+from vrspam.features.encoders.curves import Curves
+from vrspam.features.encoders.reading import Encoder
+from vrspam.features.learning import SharedColumns
 from vrspam.features.parts import Block
 
 
-@share_map_texts
 class StackedFeatures(FeatureMap):
     """The features of several maps of this package, side by side.
 
@@ -39,7 +40,12 @@ class StackedFeatures(FeatureMap):
         The encoders of each column in all maps, one map after the other.
     column_slices_ : list of slice
         Where the encoded values of each column are, map after map; not places in the output of `transform`.
-    {grouped_categories_, numbers_as_names_, n_features_in_}
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    numbers_as_names_ : list
+        Columns whose numbers most sets of trees treat as names, and how many different numbers each column has.
+    n_features_in_, n_features_out_ : int
+        Number of columns, and number of features.
     n_rows_held_ : int
         Number of training rows that the maps store; rows of maps with the same landmarks count once.
 
@@ -63,21 +69,14 @@ class StackedFeatures(FeatureMap):
     @classmethod
     def of_fitted(cls, maps: Sequence[FeatureMap]) -> Self:
         """Return the stack of fitted maps of the same columns; a map that is a stack is replaced by its maps."""
-        maps = [one for part in maps for one in part.members]
-        new = cls([clone(part) for part in maps])
-        new.maps_ = []
-        for part in maps:  # straight lines end far outside the range of training, where curves are constant
-            if any(isinstance(one, Curves) and one.extend for one in part.encoders_):
-                part = copy(part)
-                part.encoders_ = [
-                    replace(one, limited=True) if isinstance(one, Curves) else one for one in part.encoders_
-                ]
-            new.maps_.append(part)
-        new.encoders_ = [encoder for part in new.maps_ for encoder in part.encoders_]
-        new.n_features_in_ = maps[0].n_features_in_
-        if hasattr(maps[0], "feature_names_in_"):
-            new.feature_names_in_ = maps[0].feature_names_in_
-        return new
+        members = [member for part in maps for member in part.members]
+        stack = cls([clone(member) for member in members])
+        stack.maps_ = [with_lines_that_end(member) for member in members]
+        stack.encoders_ = [encoder for member in stack.maps_ for encoder in member.encoders_]
+        stack.n_features_in_ = members[0].n_features_in_
+        if hasattr(members[0], "feature_names_in_"):
+            stack.feature_names_in_ = members[0].feature_names_in_
+        return stack
 
     def holding_no_rows(self) -> StackedFeatures:
         """Return the same stack, not fitted, in a form that will store no training row."""
@@ -91,17 +90,20 @@ class StackedFeatures(FeatureMap):
         """Where the features of each column are in all maps; one slice of all if columns are not kept apart."""
         if not self.keeps_columns_apart:
             return [], slice(0, self.n_features_out_)
-        starts, slices = [where.start for where in self.map_slices_], (part.column_slices_ for part in self.maps_)
-        return [
-            np.concatenate([np.arange(one.start, one.stop) + start for one, start in zip(own, starts, strict=True)])
-            for own in zip(*slices, strict=True)
-        ], None
+        places: list[list[np.ndarray]] = [[] for _ in range(self.n_features_in_)]
+        for member, of_map in zip(self.maps_, self.map_slices_, strict=True):
+            for j, where in enumerate(member.column_slices_):
+                places[j].append(np.arange(where.start, where.stop) + of_map.start)
+        return [np.concatenate(of_column) for of_column in places], None
 
     @property
     def numbers_as_names_(self) -> list[NumbersAreNames]:
         """Columns whose numbers trees treat as names: one warning for each column."""
-        every = [said for part in self.maps_ for said in getattr(part, "numbers_as_names_", ())]
-        return list({said.column: said for said in every}.values())
+        warnings: dict[str, NumbersAreNames] = {}
+        for member in self.maps_:
+            for warning in getattr(member, "numbers_as_names_", ()):
+                warnings[warning.column] = warning
+        return list(warnings.values())
 
     def learn_labels(self, X, y, sample_weight=None) -> None:
         """Learn from labels, after `learn`, in the maps that use labels."""
@@ -112,18 +114,23 @@ class StackedFeatures(FeatureMap):
         """Fit without labels and without warnings; `shared` is as in `FeatureMap.learn`."""
         shared = {} if shared is None else shared
         self._validate_params()
-        fits = [isinstance(part, FeatureMap) and not isinstance(part, StackedFeatures) for part in self.maps]
-        if not fits or not all(fits):
-            from vrspam.features import MAPS
-
-            known = ", ".join(name for name in MAPS if name != type(self).__name__)
-            raise ValueError(f"maps must be a list of maps out of {known}, got {self.maps!r}.")
+        self._check_maps()
         X = self._check(X, reset=True)
-        found = [clone(part) for part in self.maps]
-        for part in found:
-            part.learn(X, sample_weight, shared)
-        side_by_side = self.of_fitted(found)
-        self.maps_, self.encoders_ = side_by_side.maps_, side_by_side.encoders_
+        members = [clone(part) for part in self.maps]
+        for member in members:
+            member.learn(X, sample_weight, shared)
+        side_by_side = self.of_fitted(members)
+        self.maps_ = side_by_side.maps_
+        self.encoders_ = side_by_side.encoders_
+
+    def _check_maps(self) -> None:
+        """Refuse what is no map, and a stack in a stack."""
+        if self.maps and all(is_single_map(part) for part in self.maps):
+            return
+        from vrspam.features import MAPS
+
+        known = ", ".join(name for name in MAPS if name != type(self).__name__)
+        raise ValueError(f"maps must be a list of maps out of {known}, got {self.maps!r}.")
 
     @property
     def map_slices_(self) -> list[slice]:
@@ -136,9 +143,31 @@ class StackedFeatures(FeatureMap):
             part._write_block(X, out[:, where])
 
     def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        parts = zip(self.maps_, self.map_slices_, strict=True)
-        return np.sum([part._many_products(X, coefs[where]) for part, where in parts], axis=0)
+        products = [
+            member._many_products(X, coefs[where]) for member, where in zip(self.maps_, self.map_slices_, strict=True)
+        ]
+        return np.sum(products, axis=0)
 
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
-        maps = enumerate(self.maps_)
-        return [f"{number}: {name}" for number, part in maps for name in part._feature_names(columns)]
+        names: list[str] = []
+        for number, member in enumerate(self.maps_):
+            names += [f"{number}: {name}" for name in member._feature_names(columns)]
+        return names
+
+
+def is_single_map(features: Any) -> bool:
+    """Whether this is a map of the package that is no stack."""
+    return isinstance(features, FeatureMap) and not isinstance(features, StackedFeatures)
+
+
+def with_lines_that_end(features: FeatureMap) -> FeatureMap:
+    """The map whose straight lines end far outside the range of training, where the curves beside it are constant."""
+    if not any(isinstance(encoder, Curves) and encoder.extend for encoder in features.encoders_):
+        return features
+    ended = copy(features)
+    ended.encoders_ = [_ended(encoder) for encoder in features.encoders_]
+    return ended
+
+
+def _ended(encoder: Encoder) -> Encoder:
+    return replace(encoder, limited=True) if isinstance(encoder, Curves) else encoder

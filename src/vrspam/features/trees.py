@@ -6,17 +6,20 @@ import numpy as np
 
 from vrspam import kernels
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam.features import parts
-from vrspam.features.base import FeatureMap, share_map_texts
-from vrspam.features.encoders import Curves, SeenColumns
-from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.base import FeatureMap
+from vrspam.features.encoders.curves import Curves
+from vrspam.features.encoders.reading import places_of
+from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures, whitening_of
+from vrspam.features.learning import SeenColumns
+from vrspam.features.parts import MOST_DEPTH, Block, TreePart, Trees
+from vrspam.features.scoring import Leaves
 from vrspam.tables import frames
 
 MOST_TREES = 10_000
+CACHED_COUNTS = 1 << 18  # of a block of numbers of shared leaves that stays in the processor's cache
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
 
 
-@share_map_texts
 class TreeFeatures(LandmarkFeatures):
     """Features of the kernel of random trees: two rows are close if they share the leaves of many trees.
 
@@ -42,7 +45,8 @@ class TreeFeatures(LandmarkFeatures):
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as places
         among the quantiles).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
-    {max_categories}
+    max_categories : int, default=1000
+        If a column has more categories, the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         Quantiles, splits and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -50,16 +54,25 @@ class TreeFeatures(LandmarkFeatures):
 
     Attributes
     ----------
-    trees_ : dict of ndarray of shape (n_trees, 2**max_depth - 1)
-        The nodes of each tree, level by level: "columns"; "thresholds", numbers of quantiles up to which rows go to
-        the left; "multipliers", which order the categories (0 for numbers); "absent_left", whether missing numbers and
+    trees_ : tuple of ndarray of shape (n_trees, 2**max_depth - 1)
+        The nodes of each tree, level by level: `columns`; `thresholds`, numbers of quantiles up to which rows go to
+        the left; `multipliers`, which order the categories (0 for numbers); `absent_left`, whether missing numbers and
         unknown categories go to the left. If the node had some in fit, this is random (to the right if the other values
         were all equal); else they go to the larger side.
     landmarks_ : ndarray of shape (m, n_trees)
         The leaf of each landmark in each tree.
     whitening_ : ndarray of shape (m, r)
         K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest.
-    {encoders_, column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
+    encoders_ : list
+        How each column is encoded: as places among its quantiles, or as categories.
+    column_slices_ : list of slice
+        Where the encoded values of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_rows_held_ : int
+        Number of training rows that the map stores: its landmarks if these are rows, otherwise 0.
+    n_features_in_, n_features_out_ : int
+        Number of columns, and number of features.
 
     References
     ----------
@@ -82,13 +95,14 @@ class TreeFeatures(LandmarkFeatures):
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
         "n_trees": [Interval(Integral, 1, MOST_TREES, closed="both")],
-        "max_depth": [Interval(Integral, 1, parts.MOST_DEPTH, closed="both")],
+        "max_depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
         "n_landmarks": N_LANDMARKS_CONSTRAINT,
         "landmarks": [StrOptions({"rows", "columns"})],
     }
     kernel_name = "trees"
     _encoded_by = ()
-    _landmark_codes: np.ndarray | None = None  # None in maps read from files, which hold leaves
+    trees_: Trees
+    _landmark_codes: np.ndarray  # (m, columns): the landmarks as trees take them
 
     def __init__(
         self,
@@ -111,40 +125,44 @@ class TreeFeatures(LandmarkFeatures):
 
     def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         super()._learn(X, seen, rng, weights)
-        n, columns, nodes = X.shape[0], len(self.encoders_), 2**self.max_depth - 1
-        size = (self.n_trees, min(n, SAMPLE_ROWS))
-        shares = None
-        if weights is not None and np.ptp(weights) > 0.0:  # equal weights draw as no weights do
-            shares = weights / weights.sum()
-        drawn = rng.choice(n, size, p=shares) if shares is not None else rng.randint(n, size=size)
-        used, places = np.unique(drawn, return_inverse=True)
-        order = rng.uniform(size=(self.n_trees, columns)).argsort(axis=1)
-        is_category = np.array([not isinstance(encoder, Curves) for encoder in self.encoders_])
-        found = kernels.grow_trees(
-            parts.places_of(self.encoders_, frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
-            rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
-        )  # fmt: skip
-        self.trees_ = dict(zip(parts.TREE_ARRAYS, found, strict=True))
-        chosen, landmarks = self._draw(X, rng)
-        self._landmark_codes = parts.places_of(self.encoders_, landmarks)[0]
-        part = parts.TreePart(self.encoders_, self.trees_, None, chosen)
-        self.landmarks_ = np.ascontiguousarray(part.leaves_of(self._landmark_codes))
+        self.trees_ = self._grow(X, rng, weights)
+        _, landmarks = self._draw(X, rng)
+        self._landmark_codes = places_of(self.encoders_, landmarks)[0]
+        self.landmarks_ = np.ascontiguousarray(Leaves(self.encoders_, self.trees_).of(self._landmark_codes))
         by_tree = np.ascontiguousarray(self.landmarks_.T)
-        self._whiten(kernels.count_shared_leaves(np.asfortranarray(self.landmarks_), by_tree) / self.n_trees)
+        shared = kernels.count_shared_leaves(np.asfortranarray(self.landmarks_), by_tree)
+        self.whitening_ = whitening_of(shared / self.n_trees)
+
+    def _grow(self, X, rng: np.random.RandomState, weights: np.ndarray | None) -> Trees:
+        """Random trees, the splits of each drawn from a few rows."""
+        n = X.shape[0]
+        n_nodes = 2**self.max_depth - 1
+        size = (self.n_trees, min(n, SAMPLE_ROWS))
+        if weights is None or np.ptp(weights) == 0.0:  # equal weights draw as no weights do
+            drawn = rng.randint(n, size=size)
+        else:
+            drawn = rng.choice(n, size, p=weights / weights.sum())
+        rows, places = np.unique(drawn, return_inverse=True)
+        order = rng.uniform(size=(self.n_trees, len(self.encoders_))).argsort(axis=1)
+        splits = rng.uniform(size=(self.n_trees, n_nodes, 3))
+        multipliers = rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, n_nodes))
+        codes = places_of(self.encoders_, frames.rows_of(X, rows))[0]
+        is_category = np.array([not isinstance(encoder, Curves) for encoder in self.encoders_])
+        return Trees(*kernels.grow_trees(codes, is_category, places.reshape(size), order, splits, multipliers))
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        codes, dtype = parts.places_of(self.encoders_, X)
-        part = parts.TreePart(self.encoders_, self.trees_, None, coefs)
-        coefs = coefs / self.landmarks_.shape[1]  # from counts of trees to shares
+        codes, dtype = places_of(self.encoders_, X)
+        leaves = Leaves(self.encoders_, self.trees_)
+        shares = (coefs / self.landmarks_.shape[1]).astype(dtype, copy=False)  # from counts of trees to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
-        coefs, by_tree = coefs.astype(dtype, copy=False), np.ascontiguousarray(self.landmarks_.T)
-        for rows in frames.blocks(len(codes), len(self.landmarks_), parts.CACHED_COUNTS):
-            shared = kernels.count_shared_leaves(part.leaves_of(codes[rows]), by_tree)  # the number of trees
-            np.matmul(shared.astype(dtype), coefs, out=out[rows])
+        by_tree = np.ascontiguousarray(self.landmarks_.T)
+        for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
+            shared = kernels.count_shared_leaves(leaves.of(codes[rows]), by_tree)  # the number of trees
+            np.matmul(shared.astype(dtype), shares, out=out[rows])
         return out
 
-    def blocks(self) -> list[parts.Block]:
+    def blocks(self) -> list[Block]:
         """Return the features of the fitted map as blocks: those of the kernel of its trees."""
-        return [parts.TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
+        return [TreePart(self.encoders_, self.trees_, self.whitening_, self._landmark_codes)]

@@ -17,9 +17,11 @@ from scipy import sparse
 from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
 from vrspam.features.base import Places
-from vrspam.features.encoders import Curves, Encoder, Indicators, SharedColumns
+from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.learning import SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
-from vrspam.features.parts import Curve, Effect
+from vrspam.features.parts import CurvePart, Effect
+from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import interactions
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.inspection.projection import Projection, whitening
@@ -129,7 +131,7 @@ def read_later(
         for j, (low, high) in enumerate(zip(*ends, strict=True)):  # straight lines over the range of each column
             nodes = np.array([low, high] if high > low else [low], dtype=np.float64)
             members.append((Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1),))
-            effects.append(Curve.of(members[-1][0], coefs[j : j + 1]))
+            effects.append(CurvePart.of(members[-1][0], coefs[j : j + 1]))
         found = _read_sum(None, coefs, moments, share, members, effects, rows, columns)
         told = zip(found.columns, directions, strict=True)
         return replace(found, columns=tuple(shape._replace(direction=int(sign)) for shape, sign in told))
@@ -217,7 +219,7 @@ def _read_projection(
     known = (rows, shapes, total, rest, folds, seed)
     if not own:
         return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], *known)
-    return _with_interactions(partial(features.parts(coefs[:, 0]).scores, single=True), *known)
+    return _with_interactions(partial(PreparedParts(features.parts(coefs[:, 0])).scores, single=True), *known)
 
 
 def _with_interactions(

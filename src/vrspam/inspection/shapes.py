@@ -12,7 +12,8 @@ from scipy.special import stdtrit
 from vrspam.features import FeatureMap
 from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, Table
+from vrspam.features.parts import CategoryPart, CurvePart, Effect
+from vrspam.features.scoring import column_scores
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import PairSums
 from vrspam.tables.kinds.dates import PARTS
@@ -91,14 +92,12 @@ class Shape(NamedTuple):
     def parts(self, X: Any, index: int) -> np.ndarray:
         """What column `index` of X, which is this one, adds to the score of each row."""
         absent = self.unknown if self.missing is None else self.missing[0]
-        found = np.zeros((X.shape[0], 1))
         if self.numeric:
             encoder = Curves(self.grid, self.contribution[:, np.newaxis], ("",), False, self.extend)
-            effect: Effect = replace(Curve.of(encoder, np.ones(1)), missing=absent)
+            effect: Effect = CurvePart.of(encoder, np.ones(1))._replace(missing=absent)
         else:
-            effect = Table(dict(zip(self.grid, self.contribution.tolist(), strict=True)), absent, self.unknown)
-        effect.add_to(found, X, index)
-        return found[:, 0]
+            effect = CategoryPart(dict(zip(self.grid, self.contribution.tolist(), strict=True)), absent, self.unknown)
+        return column_scores(effect, X, index)
 
 
 def make_shape(
@@ -236,7 +235,7 @@ class Shapes:
         return replace(self, columns=tuple(columns))
 
     def dated(self, made: Mapping[str, tuple[Any, str]]) -> Shapes:
-        """Return the curves that know which part of a date their columns are; `made` is that of a `TableSchema`."""
+        """Return the curves that know which part of a date their columns are; `made` is that of a `Schema`."""
         parts = {name: part for name, (_, part) in made.items() if part in PARTS}
         if not parts:
             return self

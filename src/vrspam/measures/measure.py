@@ -1,7 +1,7 @@
 """Every number about scored rows: AUC and curves, thresholds, lift, calibration.
 
-A number on the page is computed here: a field of `Evaluation`, its key in `flat`, and a line of `measure`. A section of
-`vrspam.report.sections` shows it.
+A number on the page is computed here: a field of `Evaluation`, its key in `flat`, and a line of `measure`.
+`vrspam.report.words.numbers` says how the page and the terminal show it (docs/add_a_number.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from vrspam.measures.compare import compare
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import Subgroup
-from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci
+from vrspam.metrics import AUCInterval, Calibration, Estimate, calibration_measures, partial_auc_ci
 from vrspam.metrics.thresholds import BINS, Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
@@ -139,12 +139,17 @@ def flat_interval(name: str, interval: AUCInterval) -> dict[str, Any]:
 
 def _flat_calibration(calibration: Calibration) -> dict[str, float | None]:
     """The measures of calibration, with their intervals, under flat keys."""
-    values = {}
-    for field_name, estimate in calibration._asdict().items():
-        name = "expected_by_observed" if field_name == "ratio" else f"calibration_{field_name}"
-        for key, value in zip((name, f"{name}_low", f"{name}_high"), estimate, strict=True):
-            values[key] = value if np.isfinite(value) else None
-    return values
+    return {
+        **flat_estimate("calibration_slope", calibration.slope),
+        **flat_estimate("calibration_intercept", calibration.intercept),
+        **flat_estimate("expected_by_observed", calibration.ratio),
+    }
+
+
+def flat_estimate(name: str, estimate: Estimate) -> dict[str, float | None]:
+    """A number and its interval under flat keys; what is not finite is None."""
+    values = {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return {key: value if np.isfinite(value) else None for key, value in values.items()}
 
 
 def measure(

@@ -17,7 +17,7 @@ from vrspam._utils.texts import number_labels, power_text, rounded, text_width
 from vrspam.inspection import INTERACTIONS, Axis, PairEffect, Shape, distinct
 from vrspam.tables import frames
 from vrspam.tables.kinds.dates import DAYS_OF_A_YEAR, YEAR, day_of, part_text
-from vrspam.tables.schema import far_outside
+from vrspam.tables.unseen import far_outside
 
 if TYPE_CHECKING:
     from vrspam.tool.model import Model

@@ -12,12 +12,13 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import WordedError
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, TreePart
+from vrspam.features.parts import CategoryPart, Effect, KernelPart, Parts, TreePart, lines_alone
+from vrspam.features.scoring import PreparedParts
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration
 from vrspam.objective import multiply
 from vrspam.tables.kinds.dates import Dates
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -63,7 +64,7 @@ class Scorer:
     inputs : tuple of Input
     columns : tuple of Column
         The columns made from the inputs, in the order of `effects` and of the encoders of kernels and trees.
-    effects : tuple of Curve, Table or None
+    effects : tuple of CurvePart, CategoryPart or None
         What each column adds on its own.
     kernels, trees : tuple
         What columns add together.
@@ -134,9 +135,9 @@ class Scorer:
         return found
 
     @cached_property
-    def parts(self) -> Parts:
+    def prepared(self) -> PreparedParts:
         """The score as a sum of functions of columns, without the constant."""
-        return Parts(self.effects, self.kernels, self.trees)
+        return PreparedParts(Parts(self.effects, self.kernels, self.trees))
 
     @property
     def texts(self) -> Iterator[str]:
@@ -145,14 +146,14 @@ class Scorer:
         yield from (column.name for column in self.columns)
         yield from map(str, self.classes)
         for effect in self.effects:
-            yield from effect.values if isinstance(effect, Table) else ()
+            yield from effect.values if isinstance(effect, CategoryPart) else ()
         parts: list[Any] = [*self.kernels, *self.trees]
         for encoder in (encoder for part in parts for encoder in part.encoders):
             yield from encoder.categories if isinstance(encoder, Indicators) else ()
 
     def score(self, X: Any) -> np.ndarray:
         """Scores of rows that were read and checked: arrays, sparse rows or frames of `columns`."""
-        return (self.parts.scores(X)[:, 0] if self.coef is None else multiply(X, self.coef)) + self.constant
+        return (self.prepared.scores(X)[:, 0] if self.coef is None else multiply(X, self.coef)) + self.constant
 
     def label(self, scores: np.ndarray) -> np.ndarray:
         """The label of each score."""
@@ -164,13 +165,6 @@ class Scorer:
         else:
             above = scores > self.threshold
         return np.array(self.classes)[above.astype(np.intp)]
-
-
-def linear_parts(coef: np.ndarray, fill: Sequence[float] | None = None) -> Parts:
-    """The parts of coef · x; `fill` replaces missing values; without it, a row with a missing value has no score."""
-    zero, missing = np.zeros(1), np.full(coef.size, np.nan) if fill is None else coef * np.asarray(fill)
-    slopes = zip(coef.tolist(), missing.tolist(), strict=True)
-    return Parts(tuple(Curve(zero, zero, slope, slope, absent) for slope, absent in slopes))
 
 
 def check_utf8(texts: Iterable[str], language: str) -> None:
@@ -230,14 +224,14 @@ def scorer_of_estimator(model: Any) -> Scorer:
             f"The features come from {type(features).__name__}, which is not a map of vrspam.features: put it into a "
             "scikit-learn pipeline before a linear scorer, and export that scorer."
         )
-    parts = linear_parts(coef) if features is None else features.parts(coef)
+    parts = lines_alone(coef) if features is None else features.parts(coef)
     names, schema = getattr(model, "feature_names_in_", None), getattr(model, "_table_schema", None)
     matrix = names is None and schema is None
     taken: Any = range(model.n_features_in_) if matrix else names if schema is None else schema.names
     numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
     return Scorer(
         *named_columns(list(map(str, taken)), numeric, schema),
-        parts.effects,
+        parts.of_columns(),
         parts.kernels,
         parts.trees,
         constant=float(array_api.on_host(model.intercept_)[0]),
@@ -254,12 +248,12 @@ def scorer_of_estimator(model: Any) -> Scorer:
 
 
 def named_columns(
-    names: Sequence[str], numeric: Sequence[bool], schema: TableSchema | None
+    names: Sequence[str], numeric: Sequence[bool], schema: Schema | None
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
 
     >>> from vrspam.tables.kinds.numbers import Numbers
-    >>> inputs, _ = named_columns(["income"], [True], TableSchema(readings={"income": Numbers(".", ",", "$")}))
+    >>> inputs, _ = named_columns(["income"], [True], Schema(readings={"income": Numbers(".", ",", "$")}))
     >>> inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import warn
-from vrspam.features.encoders import SharedColumns
+from vrspam.features.learning import SharedColumns
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.metrics import CorrectedAUC
 from vrspam.metrics.correction import MANY_GROUPS, Sample, group_numbers, stable_share

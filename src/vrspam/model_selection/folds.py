@@ -181,6 +181,13 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
     return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
+def with_both_classes(
+    splits: list[tuple[np.ndarray, np.ndarray]], positive: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds whose training and validation parts both hold rows of both classes."""
+    return [split for split in splits if all(0 < positive[part].sum() < part.size for part in split)]
+
+
 def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool, ranked: bool = False) -> ImpossibleFolds:
     """The error that a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
     side, number, part = np.argwhere(sizes == 0)[0].tolist()

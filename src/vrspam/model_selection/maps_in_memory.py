@@ -10,7 +10,7 @@ import numpy as np
 
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import SharedColumns
+from vrspam.features.learning import SharedColumns
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.metrics.correction import Sample
 from vrspam.model_selection.candidates import Candidate, point_number, refuse_not_finite

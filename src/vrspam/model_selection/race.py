@@ -16,7 +16,7 @@ from sklearn.base import clone
 from vrspam._utils.blas import SMALL
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import NearlyAllDiffer
+from vrspam.features.learning import NearlyAllDiffer
 from vrspam.metrics.correction import group_numbers, some_of_each_class
 from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.compare import CANNOT_BE_FITTED, Watch, weights_of

@@ -42,7 +42,7 @@ class GridSearch:
         """The search for a fitted map, with the limits of its coefficients if it has any."""
         if getattr(features, "monotonic_cst", None) is None:
             return self
-        return replace(self, penalty=replace(self.penalty, limits=features.limits))
+        return replace(self, penalty=replace(self.penalty, limits=features.limits(features.n_features_out_)))
 
     def solver(self, point: Choice) -> ExactSolver:
         """The solver that fits all rows at a point of the grid."""

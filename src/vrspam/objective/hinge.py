@@ -10,6 +10,7 @@ Hessian at most what it adds to that of the squared loss, so that ∇²f ≤ k (
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -105,31 +106,58 @@ def _evenly_spaced(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[np.
     return rows[(starts + stops) // 2], np.add.reduceat(shares, starts)
 
 
+def _orders(scores: np.ndarray, rows: PairRows) -> tuple[np.ndarray, np.ndarray]:
+    """The order of the positives, and of the negatives, by score; inside each part, if pairs are formed in parts."""
+    if rows.edges is None:
+        return np.argsort(scores[rows.positive]), np.argsort(scores[rows.negative])
+    ranks = np.empty(scores.size, dtype=np.intp)
+    ranks[np.argsort(scores)] = np.arange(scores.size)
+    up_edges, down_edges = rows.edges
+    of_up = np.repeat(np.arange(up_edges.size - 1), np.diff(up_edges))
+    of_down = np.repeat(np.arange(down_edges.size - 1), np.diff(down_edges))
+    return (
+        np.argsort(of_up * scores.size + ranks[rows.positive]),
+        np.argsort(of_down * scores.size + ranks[rows.negative]),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SortedPairs:
     """h at given scores, its derivatives and products with its Hessian; the scores are sorted once.
 
     The scores are centred, so that no digits are lost to a common offset. In the order of the scores, `up` and `down`
     are the numbers of the positive and of the negative rows, `upper` the scores of the positives minus the margin,
-    `lower` those of the negatives, and `a` and `b` their weights; a pair counts where lower > upper.
+    `lower` those of the negatives, and `a` and `b` their weights; a pair counts where lower > upper. `edges` and `unit`
+    are as in `PairRows`, and `edge` has the pairs of all rows if these are only some of `EdgePairs`.
     """
 
-    edge: EdgePairs | None = None  # the pairs of all rows, if these are only some
+    up: np.ndarray
+    upper: np.ndarray
+    a: np.ndarray
+    down: np.ndarray
+    lower: np.ndarray
+    b: np.ndarray
+    edges: tuple[np.ndarray, np.ndarray]
+    n_rows: int
+    unit: np.ndarray | None = None
+    edge: EdgePairs | None = None
 
-    def __init__(self, scores: np.ndarray, rows: PairRows):
-        self.n_rows, self.unit = rows.n_rows, rows.unit
-        positive, negative = scores[rows.positive], scores[rows.negative]
-        if rows.edges is None:
-            self.edges = np.array([0, positive.size]), np.array([0, negative.size])
-            rising, order = np.argsort(positive), np.argsort(negative)
-        else:  # by score inside each part
-            self.edges, ranks = rows.edges, np.empty(scores.size, dtype=np.intp)
-            ranks[np.argsort(scores)] = np.arange(scores.size)
-            rising, order = (
-                np.argsort(np.repeat(np.arange(edges.size - 1) * scores.size, np.diff(edges)) + ranks[index])
-                for edges, index in zip(self.edges, (rows.positive, rows.negative), strict=True)
-            )
-        self.up, self.upper, self.a = rows.positive[rising], positive[rising] - 1.0, rows.a[rising]  # 1 is the margin
-        self.down, self.lower, self.b = rows.negative[order], negative[order], rows.b[order]
+    @staticmethod
+    def at(scores: np.ndarray, rows: PairRows) -> SortedPairs:
+        """The pairs of these rows, by their scores."""
+        rising, order = _orders(scores, rows)
+        all_in_one = np.array([0, rising.size]), np.array([0, order.size])
+        return SortedPairs(
+            up=rows.positive[rising],
+            upper=scores[rows.positive][rising] - 1.0,  # 1 is the margin
+            a=rows.a[rising],
+            down=rows.negative[order],
+            lower=scores[rows.negative][order],
+            b=rows.b[order],
+            edges=all_in_one if rows.edges is None else rows.edges,
+            n_rows=rows.n_rows,
+            unit=rows.unit,
+        )
 
     def product(self, u: np.ndarray) -> np.ndarray:
         """The Hessian of h times u, one number for each row; u is centred like the scores."""
@@ -159,27 +187,42 @@ class SortedPairs:
     def active_part(self, most: int) -> SortedPairs:
         """The rows in pairs that count, thinned to about `most` of them."""
         positives, negatives = self.active()
-        part, whole = object.__new__(SortedPairs), positives.size + negatives.size <= most
-        part.n_rows, part.unit = self.n_rows, self.unit
         if self.unit is None:
-            room = max(most - min(positives.size, negatives.size), most // 2)
-            positives, part.a = _evenly_spaced(positives, self.a[positives], room)
-            negatives, part.b = _evenly_spaced(negatives, self.b[negatives], room)
-        else:
-            step = 1 if whole else -(-(positives.size + negatives.size) // most)
-            positives = positives[self.unit[self.up[positives]] % step == 0]
-            negatives = negatives[self.unit[self.down[negatives]] % step == 0]
-            part.a, part.b = self.a[positives], self.b[negatives]
-        part.edges = np.searchsorted(positives, self.edges[0]), np.searchsorted(negatives, self.edges[1])
-        part.up, part.upper = self.up[positives], self.upper[positives]
-        part.down, part.lower = self.down[negatives], self.lower[negatives]
-        if self.unit is not None and not whole:  # the pairs that are left stand for all
-            left = part.share()
-            if not left > 0.0:
-                return self
-            part.a = part.a * (self.share() / left)
-            part.__dict__.pop("reach")
-        return part
+            return self._evenly_thinned(positives, negatives, most)
+        if positives.size + negatives.size <= most:
+            return self._restricted_to(positives, negatives, self.a[positives], self.b[negatives])
+        return self._thinned_by_unit(positives, negatives, most)
+
+    def _evenly_thinned(self, positives: np.ndarray, negatives: np.ndarray, most: int) -> SortedPairs:
+        """Some of the rows at these places, with the weights of those that they stand for."""
+        room = max(most - min(positives.size, negatives.size), most // 2)
+        positives, a = _evenly_spaced(positives, self.a[positives], room)
+        negatives, b = _evenly_spaced(negatives, self.b[negatives], room)
+        return self._restricted_to(positives, negatives, a, b)
+
+    def _thinned_by_unit(self, positives: np.ndarray, negatives: np.ndarray, most: int) -> SortedPairs:
+        """The rows of some units; their pairs stand for all. If none of these counts, all rows."""
+        assert self.unit is not None
+        step = -(-(positives.size + negatives.size) // most)
+        positives = positives[self.unit[self.up[positives]] % step == 0]
+        negatives = negatives[self.unit[self.down[negatives]] % step == 0]
+        part = self._restricted_to(positives, negatives, self.a[positives], self.b[negatives])
+        share = part.share()
+        return replace(part, a=part.a * (self.share() / share)) if share > 0.0 else self
+
+    def _restricted_to(self, positives: np.ndarray, negatives: np.ndarray, a: np.ndarray, b: np.ndarray) -> SortedPairs:
+        """The rows at these places, with these weights."""
+        return SortedPairs(
+            up=self.up[positives],
+            upper=self.upper[positives],
+            a=a,
+            down=self.down[negatives],
+            lower=self.lower[negatives],
+            b=b,
+            edges=(np.searchsorted(positives, self.edges[0]), np.searchsorted(negatives, self.edges[1])),
+            n_rows=self.n_rows,
+            unit=self.unit,
+        )
 
 
 BLOCK_ENTRIES = 1 << 18  # entries of the rows held at once while the Hessian is added up
@@ -193,29 +236,21 @@ class Point(NamedTuple):
     slope: np.ndarray
 
 
-class SquaredHingeLoss:
-    """The squared hinge over all pairs of a data set.
+class SortedHinge:
+    """The squared hinge of given pairs of rows: what the losses of this file share.
 
     Parameters
     ----------
-    X : ndarray, CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`
-    is_positive : boolean ndarray of n
-    sample_weight : ndarray of n, optional
-        Rows of weight 0 count for nothing.
-    moments : ClassMoments
-        Of the same rows; no scatter matrices are needed.
-    groups : Comparable, optional
-        The pairs that count, if not all pairs of two classes; `moments` must then be the moments of these pairs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vrspam import ClassMoments
-    >>> from vrspam.objective import SquaredHingeLoss
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
-    >>> loss = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
-    >>> round(loss.value_and_grad(np.array([0.3]))[0], 6)  # 1/4 · mean of .4², .7², 0, 0
-    0.040625
+    products : RowProducts
+    centre : ndarray of shape (d,)
+        The point half-way between the class means, subtracted from all rows by way of their scores.
+    pair_rows : PairRows
+    scale : float
+        f(0).
+    curvature : ndarray of shape (d,)
+        A bound on the second derivative along each coordinate.
+    root_mean_squares : ndarray of shape (2, d)
+        Of the columns in each class, or among the rows in pairs; for bounds on rounding.
     """
 
     is_quadratic = False
@@ -224,45 +259,43 @@ class SquaredHingeLoss:
 
     def __init__(
         self,
-        X: Any,
-        is_positive: np.ndarray,
-        sample_weight: np.ndarray | None,
-        moments: PairSums,
-        groups: Comparable | None = None,
+        products: RowProducts,
+        centre: np.ndarray,
+        pair_rows: PairRows,
+        scale: float,
+        curvature: np.ndarray,
+        root_mean_squares: np.ndarray,
     ):
-        classes = moments.pair_statistics()
-        centre = classes.means.mean(axis=0)
-        # Rows far from the origin are centred before they are multiplied; sparse rows only if few entries are 0.
-        far = are_far(moments) and (not sparse.issparse(X) or 2 * X.nnz > X.shape[0] * X.shape[1])
-        means = (classes.means - centre) + moments.offsets if far else classes.means
-        self.products, self.centre = RowProducts(X, centre if far else None), means.mean(axis=0)
-        self.scale = classes.p * classes.q
-        self.k = 2.0 * self.scale
-        self.n_features = int(X.shape[1])
-        if groups is None:
-            self.pair_rows = PairRows.of(is_positive, sample_weight)
-            self.root_mean_squares = np.sqrt(moments.variances + means**2)
-        else:
-            self.pair_rows = PairRows.of_pairs(groups, X.shape[0])
-            squares = self.products.squares(groups.by_row(groups.shares, X.shape[0]))
-            self.root_mean_squares = np.tile(np.sqrt(squares), (2, 1))
-        self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
+        self.products = products
+        self.centre = centre
+        self.pair_rows = pair_rows
+        self.scale = scale
+        self.k = 2.0 * scale
+        self.n_features = centre.size
+        self.root_mean_squares = root_mean_squares
+        self._curvature = curvature
 
-    def thinned(self, most: int) -> SquaredHingeLoss:
+    def thinned(self, most: int) -> SortedHinge:
         """The loss on about `most` rows, copied: cheap to minimise, and close to the loss on all rows.
 
         The rows are evenly spaced in each class, and each takes over the weight of the rows around it.
         """
-        rows, part = self.pair_rows, object.__new__(SquaredHingeLoss)
-        part.__dict__.update(self.__dict__)
-        small = min(rows.positive.size, rows.negative.size, most // 2)
-        positives = most - small if rows.positive.size > rows.negative.size else small
+        rows = self.pair_rows
+        smaller = min(rows.positive.size, rows.negative.size, most // 2)
+        positives = most - smaller if rows.positive.size > rows.negative.size else smaller
         positive, a = _evenly_spaced(rows.positive, rows.a, positives)
         negative, b = _evenly_spaced(rows.negative, rows.b, most - positives)
-        index, n = np.concatenate([positive, negative]), positive.size
-        part.products = RowProducts(self.products.X[index] if self.products.is_sparse else self.products.take(index))
-        part.pair_rows = PairRows(np.arange(n), np.arange(n, index.size), a, b, index.size)
-        return part
+        index = np.concatenate([positive, negative])
+        places = np.arange(index.size)
+        products = self.products
+        return SortedHinge(
+            products=RowProducts(products.X[index] if products.is_sparse else products.take(index)),
+            centre=self.centre,
+            pair_rows=PairRows(places[: positive.size], places[positive.size :], a, b, index.size),
+            scale=self.scale,
+            curvature=self._curvature,
+            root_mean_squares=self.root_mean_squares,
+        )
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """X w minus the score half-way between the class means: centred, for `at`."""
@@ -274,13 +307,14 @@ class SquaredHingeLoss:
 
     def at(self, scores: np.ndarray) -> Point:
         """f at given scores, by one sort."""
-        return self.at_pairs(SortedPairs(scores, self.pair_rows))
+        return self.at_pairs(SortedPairs.at(scores, self.pair_rows))
 
     def at_pairs(self, pairs: SortedPairs) -> Point:
         """f at scores that are sorted."""
         slope = np.zeros(pairs.n_rows)
-        given = (pairs.upper, pairs.a, pairs.lower, pairs.b, pairs.up, pairs.down, *pairs.edges)
-        value = kernels.pair_hinge_sums(*given, slope)
+        value = kernels.pair_hinge_sums(
+            pairs.upper, pairs.a, pairs.lower, pairs.b, pairs.up, pairs.down, *pairs.edges, slope
+        )
         slope *= 2.0 * self.scale
         return Point(self.scale * value, pairs, slope)
 
@@ -386,13 +420,72 @@ class SquaredHingeLoss:
         n, d = self.products.shape
         rows = self.pair_rows
         if rows.edges is None:
-            sides = (rows.negative, rows.b), (rows.positive, rows.a)
-            sizes = [float(np.sqrt(np.sum(point.slope[i] ** 2 / c))) for i, c in sides]
+            of_negatives = float(np.sqrt(np.sum(point.slope[rows.negative] ** 2 / rows.b)))
+            of_positives = float(np.sqrt(np.sum(point.slope[rows.positive] ** 2 / rows.a)))
+            sizes = [of_negatives, of_positives]
         else:
-            n, sizes = rows.a.size + rows.b.size, [2.0 * float(np.sqrt(self.scale * point.value))] * 2
+            n = rows.a.size + rows.b.size
+            sizes = [2.0 * float(np.sqrt(self.scale * point.value))] * 2
         of_sums = 4.0 * _growth(n) * UNIT * (np.array(sizes) @ self.root_mean_squares)
         wrong_scores = 2.0 * _growth(d) * UNIT * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores
+
+
+class SquaredHingeLoss(SortedHinge):
+    """The squared hinge over all pairs of a data set.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`
+    is_positive : boolean ndarray of n
+    sample_weight : ndarray of n, optional
+        Rows of weight 0 count for nothing.
+    moments : ClassMoments
+        Of the same rows; no scatter matrices are needed.
+    groups : Comparable, optional
+        The pairs that count, if not all pairs of two classes; `moments` must then be the moments of these pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import SquaredHingeLoss
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> loss = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
+    >>> round(loss.value_and_grad(np.array([0.3]))[0], 6)  # 1/4 · mean of .4², .7², 0, 0
+    0.040625
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        is_positive: np.ndarray,
+        sample_weight: np.ndarray | None,
+        moments: PairSums,
+        groups: Comparable | None = None,
+    ):
+        classes = moments.pair_statistics()
+        centre = classes.means.mean(axis=0)
+        # Rows far from the origin are centred before they are multiplied; sparse rows only if few entries are 0.
+        far = are_far(moments) and (not sparse.issparse(X) or 2 * X.nnz > X.shape[0] * X.shape[1])
+        means = (classes.means - centre) + moments.offsets if far else classes.means
+        products = RowProducts(X, centre if far else None)
+        if groups is None:
+            pair_rows = PairRows.of(is_positive, sample_weight)
+            root_mean_squares = np.sqrt(moments.variances + means**2)
+        else:
+            pair_rows = PairRows.of_pairs(groups, X.shape[0])
+            squares = products.squares(groups.by_row(groups.shares, X.shape[0]))
+            root_mean_squares = np.tile(np.sqrt(squares), (2, 1))
+        scale = classes.p * classes.q
+        super().__init__(
+            products=products,
+            centre=means.mean(axis=0),
+            pair_rows=pair_rows,
+            scale=scale,
+            curvature=2.0 * scale * (classes.within_diagonal + classes.delta**2),
+            root_mean_squares=root_mean_squares,
+        )
 
 
 def _growth(terms: int) -> float:
@@ -449,7 +542,8 @@ class PartialHingeLoss:
     def at_shares(self, scores: np.ndarray, shares: np.ndarray) -> Point:
         """The sum over pairs with these t: a function of w that is nowhere above f, and equals it at the maximiser."""
         rows = self.whole.pair_rows
-        return self.whole.at_pairs(SortedPairs(scores, rows._replace(b=rows.b * shares / self.max_fpr)))
+        counted = rows._replace(b=rows.b * shares / self.max_fpr)
+        return self.whole.at_pairs(SortedPairs.at(scores, counted))
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) and a subgradient."""
@@ -463,12 +557,22 @@ class PartialHingeLoss:
         return self.whole.hessian_at(self.at_shares(scores, self.top_shares(scores)).pairs)
 
 
-class SmoothedPartialLoss(SquaredHingeLoss):
+class SmoothedPartialLoss(SortedHinge):
     """`PartialHingeLoss` with the maximum over t held near `before` by μ/(2α) Σ c_j (t_j - before_j)²: smooth."""
 
     def __init__(self, partial: PartialHingeLoss, before: np.ndarray, mu: float):
-        self.__dict__.update(partial.whole.__dict__)
-        self._curvature, self.max_fpr, self.before, self.mu = partial.curvature(), partial.max_fpr, before, mu
+        whole = partial.whole
+        super().__init__(
+            products=whole.products,
+            centre=whole.centre,
+            pair_rows=whole.pair_rows,
+            scale=whole.scale,
+            curvature=partial.curvature(),
+            root_mean_squares=whole.root_mean_squares,
+        )
+        self.max_fpr = partial.max_fpr
+        self.before = before
+        self.mu = mu
 
     def shares(self, scores: np.ndarray) -> np.ndarray:
         """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that Σ c_j t_j = α."""
@@ -489,7 +593,7 @@ class SmoothedPartialLoss(SquaredHingeLoss):
     def at(self, scores: np.ndarray) -> Point:
         """The smoothed loss at given scores."""
         t = self.shares(scores)
-        point = self.at_pairs(EdgePairs(scores, self.pair_rows, t, self.mu, self.max_fpr))
+        point = self.at_pairs(EdgePairs.at_shares(scores, self.pair_rows, t, self.mu, self.max_fpr))
         held = self.mu / (2.0 * self.max_fpr) * float(self.pair_rows.b @ (t - self.before) ** 2)
         return point._replace(value=point.value - self.scale * held)
 
@@ -532,25 +636,51 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         return 2.0 * out, weights
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class EdgePairs(SortedPairs):
     """Sorted pairs at the maximising t, whose change with the scores adds to the Hessian.
 
     With K_j u = 2 Σ_i a_i max(0, 1 - s_i + s_j) (u_j - u_i), the change of g_j along u, the tied rows (0 < t_j < 1) add
     Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean. In the order of the scores they are at the
-    places `tied`, with the c_j `tied_weights`; `below` positives are in a pair that counts with each, `first` is Σ
-    a_i max(0, 1 - s_i + s_j), and `stiffness` is 1 / (α μ).
+    places `tied`, with the c_j `tied_weights`, and `stiffness` is 1 / (α μ).
     """
 
-    def __init__(self, scores: np.ndarray, rows: PairRows, shares: np.ndarray, mu: float, max_fpr: float):
-        super().__init__(scores, rows)
+    tied: np.ndarray
+    tied_weights: np.ndarray
+    stiffness: float
+
+    @staticmethod
+    def at_shares(scores: np.ndarray, rows: PairRows, shares: np.ndarray, mu: float, max_fpr: float) -> EdgePairs:
+        """The pairs of these rows, by their scores, where `shares` are the t of the negatives."""
+        pairs = SortedPairs.at(scores, rows)
         by_row = np.zeros(rows.n_rows)
         by_row[rows.negative] = shares
-        t, c = by_row[self.down], self.b
-        self.tied = np.flatnonzero((t > 0.0) & (t < 1.0))
-        self.tied_weights, self.stiffness = c[self.tied], 1.0 / (max_fpr * mu)
-        self.b = c * t / max_fpr
-        self.below = np.searchsorted(self.upper, self.lower[self.tied], side="left")
-        self.first = self._sums_below(self.a)
+        t = by_row[pairs.down]
+        tied = np.flatnonzero((t > 0.0) & (t < 1.0))
+        return EdgePairs(
+            up=pairs.up,
+            upper=pairs.upper,
+            a=pairs.a,
+            down=pairs.down,
+            lower=pairs.lower,
+            b=pairs.b * t / max_fpr,
+            edges=pairs.edges,
+            n_rows=pairs.n_rows,
+            unit=pairs.unit,
+            tied=tied,
+            tied_weights=pairs.b[tied],
+            stiffness=1.0 / (max_fpr * mu),
+        )
+
+    @cached_property
+    def below(self) -> np.ndarray:
+        """How many positives are in a pair that counts with each tied row."""
+        return np.searchsorted(self.upper, self.lower[self.tied], side="left")
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """Σ a_i max(0, 1 - s_i + s_j) of each tied row."""
+        return self._sums_below(self.a)
 
     def _sums_below(self, a: np.ndarray) -> np.ndarray:
         """Σ a_i (lower_j - upper_i) over the positives below each tied row."""
@@ -574,9 +704,7 @@ class EdgePairs(SortedPairs):
 
     def active_part(self, most: int) -> SortedPairs:
         """The rows in pairs that count, thinned to about `most` of them; `edge` keeps the tied rows."""
-        part = super().active_part(most)
-        part.edge = self
-        return part
+        return replace(super().active_part(most), edge=self)
 
 
 def _excess(aim: np.ndarray, weights: np.ndarray, total: float) -> tuple[float, float]:

@@ -98,6 +98,15 @@ class RowProducts:
             return X.multiply(X).T @ mass
         return sum(((block**2).T @ mass[rows] for rows, block in self._blocks()), np.zeros(self.shape[1]))
 
+    def combined(self, weights: sparse.csr_array) -> Any:
+        """Sums of rows with these weights, one for each row of a sparse matrix."""
+        if self._direct:
+            return weights @ self.X
+        columns, total = weights.tocsc(), np.zeros((weights.shape[0], self.shape[1]))
+        for rows, block in self._blocks():
+            total += columns[:, rows] @ block
+        return total
+
     def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """A copy of some rows, and of some of their columns, as a dense float64 array."""
         part = self.X[rows]  # a copy: `rows` are row numbers
@@ -230,18 +239,39 @@ class DeviceProducts:
         return array_api.on_host(total - sums @ self.means), square
 
 
+def far_columns(X: Any, moments: PairSums) -> np.ndarray | None:
+    """What is to be subtracted from rows that are far from the origin before they are multiplied; None if none are.
+
+    Of sparse rows only columns that lack no entry can be far: in others the zeros are part of the spread.
+    """
+    if not are_far(moments):
+        return None
+    centre = moments.pair_statistics().means.mean(axis=0)
+    if sparse.issparse(X):
+        stored = np.bincount(X.indices, minlength=X.shape[1]) if X.has_canonical_format else np.zeros(X.shape[1])
+        centre = np.where(stored == X.shape[0], centre, 0.0)
+    return centre if centre.any() else None
+
+
 class PairProducts:
     """Σ of certain pairs as products with X: scores, sums of them in sorted order, and back.
 
     With s = Xw, Σ c_i c_j (s_i - s_j)(x_i - x_j) = Xᵀr, where r_i = c_i ((e N + b) s_i - e Σ_below c s - Σ_above c s),
     in the notation of `vrspam.moments.pairs`. From the scores of a stratum their mean is subtracted, which changes no
-    difference inside it: an offset of the stratum costs no digits. `share` is the weight of the pairs of each row over
-    that of its stratum.
+    difference inside it: an offset of the stratum costs no digits. For the same reason rows far from the origin are
+    centred. `share` is the weight of the pairs of each row over that of its stratum.
     """
 
     def __init__(self, X: Any, groups: Comparable, moments: PairMoments):
-        self.X, self.groups, self.moments = X, groups, moments
-        self.middle, self.delta = moments.means.mean(axis=0), moments.delta
+        self.groups, self.moments, self.centre = groups, moments, far_columns(X, moments)
+        if self.centre is not None and sparse.issparse(X):  # every entry of a column that is far is stored
+            X = X.astype(np.float64)  # a copy
+            X.data -= self.centre[X.indices]
+            self.products = RowProducts(X)
+        else:
+            self.products = RowProducts(X, self.centre)
+        middle = moments.means.mean(axis=0)
+        self.middle, self.delta = middle if self.centre is None else middle - self.centre, moments.delta
         self.stratum, self.mass = groups.stratum[groups.group], groups.shares
         self.mass_of_stratum = np.bincount(self.stratum, self.mass)
         self.share = self.mass / np.maximum(self.mass_of_stratum, np.finfo(float).tiny)[self.stratum]
@@ -253,30 +283,30 @@ class PairProducts:
         Rounding multiplies the scores, which have the spread inside strata, by the rows, which also have the offsets of
         strata: the former takes the place of σ, and the root mean square of the rows that of |μ| (see `RowErrors`).
         """
-        found, (n, d) = LossErrors.from_rows(self.moments), self.X.shape
+        found, (n, d) = LossErrors.from_rows(self.moments, self.centre), self.products.shape
         rows = found.products
         assert isinstance(rows, RowErrors)
-        squares = RowProducts(self.X).squares(self.groups.by_row(self.mass, n))
+        squares = self.products.squares(self.groups.by_row(self.mass, n))
         room = 8.0 * gamma(n + self.mass.size) * squares
         inside = squares + room
         average = sparse.csr_array((self.share, (self.stratum, self.groups.rows)), (self.mass_of_stratum.size, n))
         step = max(1, MEAN_ENTRIES // d)
         for first in range(0, self.mass_of_stratum.size, step):
             some = slice(first, first + step)
-            inside -= RowProducts(average[some] @ self.X).squares(self.mass_of_stratum[some])
+            inside -= RowProducts(self.products.combined(average[some])).squares(self.mass_of_stratum[some])
         spreads = np.sqrt(rows.spreads**2 + np.maximum(inside, room))
         levels = np.maximum(rows.levels, np.sqrt(squares))
         return replace(found, products=replace(rows, spreads=4.0 * spreads, levels=4.0 * levels))
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
         groups, along = self.groups, float(self.delta @ w)
-        scores = (self.X @ w)[groups.rows]
+        scores = self.products.scores(w)[groups.rows]
         scores -= np.bincount(self.stratum, self.share * scores)[self.stratum]
         below, above = groups.sums_below_and_above(np.bincount(groups.group, groups.weight * scores, groups.mass.size))
         each = groups.touched[groups.group] * scores
         each -= (groups.factor * (groups.event * below + above))[groups.group]
-        residual = groups.by_row(groups.weight * each, self.X.shape[0])
-        back = self.X.T @ residual - residual.sum() * self.middle
+        residual = groups.by_row(groups.weight * each, self.products.shape[0])
+        back = self.products.back(residual) - residual.sum() * self.middle
         return back / self.moments.differences.weight - along * self.delta
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from vrspam.penalties.base import Penalty, Separable
 from vrspam.penalties.concave import MCP, SCAD
 from vrspam.penalties.elastic_net import ElasticNet
+from vrspam.penalties.limits import Limits
 
 Strengths = Callable[[float, float], Penalty]  # from l2 and l1 to the penalty
 Kind = TypeVar("Kind", bound=type[Separable])
@@ -79,8 +80,8 @@ class PenaltyFamily:
     name : {"elasticnet", "mcp", "scad"}, or a registered name, default="elasticnet"
     gamma : float or None
         Only for "mcp" (default 3.0) and "scad" (default 3.7), or another penalty that has a `usual_gamma`.
-    limits : callable or None
-        Returns the `Limits` of the coefficients of so many features, or None if there are none.
+    limits : Limits or None
+        Limits of the coefficients.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class PenaltyFamily:
 
     name: str = "elasticnet"
     gamma: float | None = None
-    limits: Callable[[int], Any] | None = None
+    limits: Limits | None = None
 
     @property
     def kind(self) -> type[Separable]:
@@ -104,7 +105,7 @@ class PenaltyFamily:
 
     def __call__(self, loss: Any) -> Strengths:
         free = self.kind.of_loss(loss, self.gamma)
-        limits = None if self.limits is None else self.limits(loss.n_features)
+        limits = self.limits
         return free if limits is None else lambda l2, l1: limits(free(l2, l1))
 
     def check(self, l1s: Any) -> None:

@@ -5,8 +5,9 @@ from vrspam._utils.messages import require
 require("plots", "matplotlib")  # its message says what to install; a failed import below would not
 
 # ruff: noqa: E402
-from vrspam.plotting.columns import plot_coefficients, plot_contributions, plot_interactions, plot_shapes
+from vrspam.plotting.bars import plot_coefficients, plot_contributions
 from vrspam.plotting.grid import plot_convergence, plot_cv, plot_path
+from vrspam.plotting.interactions import plot_interactions
 from vrspam.plotting.ranking import (
     plot_decision_curve,
     plot_lift,
@@ -15,6 +16,7 @@ from vrspam.plotting.ranking import (
     plot_roc,
     plot_scores,
 )
+from vrspam.plotting.shapes import plot_shapes
 
 __all__ = [
     "plot_coefficients",

@@ -1,6 +1,7 @@
 """Plots of fits: the AUC over a grid of penalties, coefficients along a path, and convergence."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import matplotlib as mpl
@@ -10,13 +11,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from numpy.typing import ArrayLike
 
 from vrspam._utils.texts import shorten_distinct
+from vrspam.estimators.coef_path import coef_path
+from vrspam.estimators.constraints import limits_of
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
-from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
-from vrspam.solvers.limits import limits_of
-from vrspam.solvers.path import coef_path
+from vrspam.plotting.style import GREY, add_legend, axes_or_new, ink, line_look, mixed
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
+MANY_LINES = 6  # more have shades of one colour map in place of colours
 NAMES = {
     "passes": "passes over the data",
     "seconds": "seconds",
@@ -82,30 +84,42 @@ def plot_cv(
     ax = axes_or_new(ax)
     places, order = _log_places(l2s), np.argsort(l2s)
     best = choice.index[1]
-    many, palette = l1s.size > 6, colours()
+    many = l1s.size > MANY_LINES
     shades = mpl.colormaps["cividis"](np.linspace(0.0, 0.9, l1s.size))
     for number, j in enumerate(np.argsort(l1s, kind="stable")):
         mean, error = choice.mean[order, j], choice.standard_error[order, j]
-        colour = shades[number] if many else palette[number]
-        ax.plot(
-            places[order], mean, color=colour, linestyle="-" if many else DASHES[number % len(DASHES)], marker="o",
-            label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2,
-        )  # fmt: skip
+        look = {"color": shades[number], "linestyle": "-"} if many else line_look(number)
+        ax.plot(places[order], mean, marker="o", label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2, **look)
         if np.isfinite(error).all() and (l1s.size <= 3 or j == best):
-            ax.fill_between(places[order], mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
-    point = choice.index if chosen is None else (_position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1"))
+            band = mean - error, mean + error
+            ax.fill_between(places[order], *band, color=look["color"], alpha=0.15, linewidth=0)
+    point = choice.index
+    if chosen is not None:
+        point = _position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1")
     ax.plot(
-        places[point[0]], choice.mean[point], "o", color=ink(), fillstyle="none", markersize=11, markeredgewidth=2,
-        label="best" if chosen is None else "chosen", zorder=4,
-    )  # fmt: skip
-    mean, band = choice.mean[:, best], np.nan_to_num(choice.standard_error[:, best])
-    low, high = float((mean - band).min()), float((mean + band).max())
-    span = max(high - low, 1e-3)  # the line of the best l1 and its band fill most of the height
-    ax.set_ylim(max(low - 0.5 * span, min(low, ax.dataLim.ymin) - 0.05 * span), high + 0.08 * span)
+        places[point[0]],
+        choice.mean[point],
+        "o",
+        color=ink(),
+        fillstyle="none",
+        markersize=11,
+        markeredgewidth=2,
+        label="best" if chosen is None else "chosen",
+        zorder=4,
+    )
+    _fit_height(ax, choice.mean[:, best], np.nan_to_num(choice.standard_error[:, best]))
     _penalty_axis(ax, l2s, "l2")
     ax.set_ylabel(f"{measure or 'AUC'} on validation folds")
     add_legend(ax, fontsize="small", ncols=2 if many else 1)
     return ax
+
+
+def _fit_height(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
+    """Let the line of the best l1 and its band fill most of the height."""
+    low, high = float((mean - error).min()), float((mean + error).max())
+    span = max(high - low, 1e-3)
+    lowest_point = min(low, ax.dataLim.ymin)
+    ax.set_ylim(max(low - 0.5 * span, lowest_point - 0.05 * span), high + 0.08 * span)
 
 
 def plot_path(
@@ -170,26 +184,22 @@ def plot_path(
         raise ValueError("plot_path needs finite coefficients of at least one feature, and penalties of 0 or more.")
     if names is not None and len(names) != coefs.shape[1]:
         raise ValueError(f"{len(names)} names were given for {coefs.shape[1]} features.")
-    outside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if ax is None else {}  # beside a figure's only axes
+    beside = {} if ax is not None else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}  # a figure's only axes
     ax = axes_or_new(ax, (6.6, 4.0))
-    places, order, palette = _log_places(values), np.argsort(values), colours()
-    size = np.abs(coefs).max(axis=0)
-    shown = np.argsort(-size, kind="stable")[:6]  # as many as there are colours
+    places, order = _log_places(values), np.argsort(values)
+    shown = np.argsort(-np.abs(coefs).max(axis=0), kind="stable")[:MANY_LINES]
     others = np.setdiff1d(np.arange(coefs.shape[1]), shown)
     ax.plot(places[order], coefs[np.ix_(order, others)], color=mixed(0.22), linewidth=0.8, zorder=1)
-    labels = shorten_distinct([str(names[j]) if names is not None else f"feature {j}" for j in shown], 24)
-    for number, j in enumerate(shown):
-        ax.plot(
-            places[order], coefs[order, j], color=palette[number], linestyle=DASHES[number % len(DASHES)],
-            label=labels[number], zorder=3,
-        )  # fmt: skip
+    labels = [f"feature {j}" if names is None else str(names[j]) for j in shown]
+    for number, (j, label_of_line) in enumerate(zip(shown, shorten_distinct(labels, 24), strict=True)):
+        ax.plot(places[order], coefs[order, j], label=label_of_line, zorder=3, **line_look(number))
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=2)
     if chosen is not None:
         place = places[_position(values, chosen, label)]
         ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
     _penalty_axis(ax, values, label)
     ax.set_ylabel("coefficient")
-    add_legend(ax, fontsize="small", **outside)
+    add_legend(ax, fontsize="small", **beside)
     return ax
 
 
@@ -218,20 +228,22 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['one', 'two']
     """
-    given = histories if isinstance(histories, Mapping) and y not in histories else {"": histories}
-    several = {str(name): getattr(one, "history_", one) for name, one in given.items()}
+    several = histories if isinstance(histories, Mapping) and y not in histories else {"": histories}
+    several = {str(name): getattr(one, "history_", one) for name, one in several.items()}
     if not several or not all(isinstance(one, Mapping) and x in one and y in one for one in several.values()):
         raise ValueError(f"each history needs {x!r} and {y!r}: pass history_ of a fitted estimator, or a dict of them")
-    ax, palette = axes_or_new(ax), colours()
+    ax = axes_or_new(ax)
+    logarithmic = y != "objective"
     for number, (name, history) in enumerate(several.items()):
         values = np.asarray(history[y], dtype=float)
-        ax.plot(
-            np.asarray(history[x], dtype=float), values if y == "objective" else np.maximum(values, SMALLEST),
-            marker="o", label=name, color=palette[number % len(palette)], linestyle=DASHES[number % len(DASHES)],
-        )  # fmt: skip
+        if logarithmic:
+            values = np.maximum(values, SMALLEST)
+        ax.plot(np.asarray(history[x], dtype=float), values, marker="o", label=name, **line_look(number))
     ax.set_xlabel(NAMES.get(x, x))
-    ax.set_yscale("linear" if y == "objective" else "log")
-    ax.set_ylabel(NAMES.get(y, y) + ("" if y == "objective" else " (log scale)"))
+    ax.set_ylabel(NAMES.get(y, y))
+    if logarithmic:
+        ax.set_yscale("log")
+        ax.set_ylabel(f"{NAMES.get(y, y)} (log scale)")
     if all(float(value).is_integer() for history in several.values() for value in history[x]):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     if len(several) > 1 or next(iter(several)):
@@ -249,7 +261,8 @@ def _position(values: np.ndarray, value: float, name: str) -> int:
 def _log_places(values: np.ndarray) -> np.ndarray:
     """Return the positions of penalties on a logarithmic axis: 0 is one decade below the smallest positive one."""
     positive = values[values > 0.0]
-    return np.where(values > 0.0, values, positive.min() / 10.0 if positive.size else 1.0)
+    place_of_zero = positive.min() / 10.0 if positive.size else 1.0
+    return np.where(values > 0.0, values, place_of_zero)
 
 
 def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
@@ -257,10 +270,19 @@ def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(f"{name} (log scale)")
-    if (values == 0.0).any() and values.any():  # 0 gets its own tick
-        zero, low, high = float(_log_places(values).min()), values[values > 0.0].min(), values.max()
-        decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
-        ax.set_xticks([zero, *decades[:: max(1, -(-decades.size // 7))]])
-        ax.xaxis.set_major_formatter(
-            FuncFormatter(lambda x, _: "0" if x <= zero * 1.001 else f"$10^{{{np.log10(x):.0f}}}$")
-        )
+    if (values == 0.0).any() and values.any():
+        _tick_at_zero(ax, values)
+
+
+def _tick_at_zero(ax: Axes, values: np.ndarray) -> None:
+    """Ticks at powers of ten, and one of its own for 0."""
+    zero = float(_log_places(values).min())
+    low, high = values[values > 0.0].min(), values.max()
+    decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
+    every = max(1, ceil(decades.size / 7))
+
+    def label(place: float, _: Any) -> str:
+        return "0" if place <= zero * 1.001 else f"$10^{{{np.log10(place):.0f}}}$"
+
+    ax.set_xticks([zero, *decades[::every]])
+    ax.xaxis.set_major_formatter(FuncFormatter(label))

@@ -65,7 +65,7 @@ def plot_roc(
         if min(np.bincount(positive if weights is None else positive[weights > 0.0], minlength=2)) > 1:
             interval = roc_auc_ci(positive, values, **beside)
             label += f" [{interval.low:.3f}, {interval.high:.3f}]"
-        ax.plot(false[kept], true[kept], label=label, **_look(number))
+        ax.plot(false[kept], true[kept], label=label, **style.line_look(number))
     style.fit_labels(
         ax, "share of negatives called positive (1 - specificity)", "share of positives found (sensitivity)"
     )
@@ -96,12 +96,13 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     ['first', 'second']
     """
     positive, several, beside = _labelled(y_true, y_score, X)
-    ax, weights = style.axes_or_new(ax), beside["sample_weight"]
+    ax = style.axes_or_new(ax)
+    weights = beside["sample_weight"]
     ax.axhline(np.average(positive, weights=weights), color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
         precision, recall, _ = precision_recall_curve(positive, values, sample_weight=weights, drop_intermediate=True)
         kept = _thin(recall.size - 1)  # the last point, recall 0, is a convention that no threshold reaches
-        ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **_look(number))
+        ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **style.line_look(number))
     style.fit_labels(ax, "share of positives found (recall)", "share of called rows that are positive (precision)")
     _unit_square(ax)
     if any(several):
@@ -143,17 +144,18 @@ def plot_scores(
     'share of the class'
     """
     positive, values, beside = _one(y_true, y_score, X)
-    ax, weights = style.axes_or_new(ax), beside["sample_weight"]
-    weights = np.ones(positive.size) if weights is None else weights
+    ax = style.axes_or_new(ax)
+    weights = np.ones(positive.size) if beside["sample_weight"] is None else beside["sample_weight"]
     edges = score_edges(positive, values).tolist()
     shown = np.clip(values, edges[0], edges[-1])
     highest = 0.0
-    for rows, name, colour, hatch in zip((~positive, positive), names, style.colours()[:2], ("", "///"), strict=True):
-        share = weights[rows] / weights[rows].sum()
+    blue, orange = style.colours()[:2]
+    for inside, name, colour, hatch in ((~positive, names[0], blue, ""), (positive, names[1], orange, "///")):
+        share = weights[inside] / weights[inside].sum()
         heights, _, _ = ax.hist(
-            shown[rows], edges, weights=share, histtype="stepfilled", color=colour, alpha=0.35, hatch=hatch
+            shown[inside], edges, weights=share, histtype="stepfilled", color=colour, alpha=0.35, hatch=hatch
         )
-        ax.hist(shown[rows], edges, weights=share, histtype="step", color=colour, label=name)
+        ax.hist(shown[inside], edges, weights=share, histtype="step", color=colour, label=name)
         highest = max(highest, float(np.max(heights)))
     if threshold is not None:
         ax.axvline(threshold, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
@@ -283,26 +285,28 @@ def plot_decision_curve(
     ['act on all rows', 'act on none', 'model']
     """
     positive, several, known = _labelled(y_true, probability, X, chances=True)
-    found = {name: net_benefit(positive, values, **{**known, **beside}) for name, values in several.items()}
-    at, every = (getattr(next(iter(found.values())), name) for name in ("thresholds", "treat_all"))
+    benefits = {name: net_benefit(positive, values, **{**known, **beside}) for name, values in several.items()}
+    first = next(iter(benefits.values()))
     ax = style.axes_or_new(ax)
-    ax.plot(at, every, color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), label="act on all rows")
+    ax.plot(
+        first.thresholds,
+        first.treat_all,
+        color=style.GREY,
+        linewidth=1.0,
+        linestyle=(0, (4, 2)),
+        label="act on all rows",
+    )
     ax.axhline(0.0, color=style.GREY, linewidth=1.0, label="act on none")
-    for number, (name, curve) in enumerate(zip(_model_names(several), found.values(), strict=True)):
-        look = _look(number)
-        ax.fill_between(at, curve.low, curve.high, color=look["color"], alpha=0.2, linewidth=0.0)
-        ax.plot(at, curve.model, label=name.rstrip(": \n") or "model", **look)
-    highest = max(float(curve.high.max()) for curve in found.values())
+    for number, (name, curve) in enumerate(zip(_model_names(several), benefits.values(), strict=True)):
+        look = style.line_look(number)
+        ax.fill_between(curve.thresholds, curve.low, curve.high, color=look["color"], alpha=0.2, linewidth=0.0)
+        ax.plot(curve.thresholds, curve.model, label=name.rstrip(": \n") or "model", **look)
+    highest = max(float(curve.high.max()) for curve in benefits.values())
     ax.set_xlim(0, 1)
     ax.set_ylim(-0.25 * highest, 1.05 * highest or 1.0)
     style.fit_labels(ax, "act on rows from this probability on", "net benefit (hits a row)")
     style.add_legend(ax, loc="best")
     return ax
-
-
-def _look(number: int) -> dict[str, Any]:
-    palette = style.colours()
-    return {"color": palette[number % len(palette)], "linestyle": style.DASHES[number % len(style.DASHES)]}
 
 
 def _one(y_true: Any, scores: Any, X: Any, chances: bool = False) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
@@ -316,8 +320,14 @@ def _one(y_true: Any, scores: Any, X: Any, chances: bool = False) -> tuple[np.nd
 def _model_names(several: Mapping[str, Any]) -> list[str]:
     """Names of models, wrapped to fit a legend; line breaks that they have stay."""
     long = [name for name in several if len(name) > 24 and "\n" not in name]
-    short = dict(zip(long, wrap_distinct(long, 24, 3), strict=True))
-    return [f"{short[name]}\n" if name in short else f"{name}: " if name else "" for name in several]
+    wrapped = dict(zip(long, wrap_distinct(long, 24, 3), strict=True))
+    labels = []
+    for name in several:
+        if name in wrapped:
+            labels.append(f"{wrapped[name]}\n")
+        else:
+            labels.append(f"{name}: " if name else "")
+    return labels
 
 
 def _thin(size: int) -> np.ndarray:
@@ -340,36 +350,51 @@ def _labelled(
     Also the weights of the rows, and which belong together: those that several folds of an estimator hold out.
     """
     if given is None:
-        if not hasattr(y_true, "out_of_fold_"):
-            ways = "labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV"
-            raise ValueError(f"give {ways}.")
-        if hasattr(y_true, "pairs_"):
-            raise ValueError("this model ranks pairs of rows, so it has no curves of all rows: give labels and scores.")
-        held_out, made = y_true.out_of_fold_, y_true.out_of_fold_.scores
-        if chances and getattr(y_true, "calibration_", None) is None:
-            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
-        made = y_true.calibration_(made) if chances else made
-        weights, places = held_out.weights, held_out.places
-        beside = {
-            "sample_weight": None if np.ptp(weights) == 0.0 else weights,
-            "groups": None if np.unique(places).size == places.size else places,
-        }
-        return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}, beside
+        return _held_out_of(y_true, chances)
     if hasattr(y_true, "decision_function"):
         raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    positive, several = positive_rows(y_true, at_least=1), {}
+    positive = positive_rows(y_true, at_least=1)
     if is_frame(given):
         columns = columns_of(given)
         given = dict(zip(columns.names, columns.columns, strict=True))
-    for name, values in (given if isinstance(given, Mapping) else {"": given}).items():
-        method = "decision_function" if hasattr(values, "decision_function") and not chances else "predict_proba"
-        if hasattr(values, method):
-            if X is None:
-                raise ValueError("an estimator needs rows to score: give X as well.")
-            values = np.asarray(getattr(values, method)(X))
-            values = values[:, 1] if method == "predict_proba" else values
+    models = given if isinstance(given, Mapping) else {"": given}
+    several = {}
+    for name, model_or_scores in models.items():
+        values = _made_by(model_or_scores, X, chances)
         what = repr(str(name)) if name != "" else "probability" if chances else "y_score"
         several[str(name)] = checked_scores(values, positive.size, what, chances).astype(np.float64)
     if not several:
         raise ValueError("there are no scores: give those of at least one model.")
     return positive, several, {"sample_weight": None, "groups": None}
+
+
+def _held_out_of(model: Any, chances: bool) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
+    """The held-out rows of a fitted estimator, as those of `_labelled`."""
+    if not hasattr(model, "out_of_fold_"):
+        ways = "labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV"
+        raise ValueError(f"give {ways}.")
+    if hasattr(model, "pairs_"):
+        raise ValueError("this model ranks pairs of rows, so it has no curves of all rows: give labels and scores.")
+    held_out = model.out_of_fold_
+    scores = held_out.scores
+    if chances:
+        if getattr(model, "calibration_", None) is None:
+            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
+        scores = model.calibration_(scores)
+    weights, places = held_out.weights, held_out.places
+    beside = {
+        "sample_weight": None if np.ptp(weights) == 0.0 else weights,
+        "groups": None if np.unique(places).size == places.size else places,
+    }
+    return np.asarray(held_out.positive), {"": np.asarray(scores, dtype=float)}, beside
+
+
+def _made_by(model: Any, X: Any, chances: bool) -> Any:
+    """Scores of rows by an estimator, or probabilities where there are no scores; arrays stay as they are."""
+    method = "predict_proba" if chances or not hasattr(model, "decision_function") else "decision_function"
+    if not hasattr(model, method):
+        return model
+    if X is None:
+        raise ValueError("an estimator needs rows to score: give X as well.")
+    values = np.asarray(getattr(model, method)(X))
+    return values[:, 1] if method == "predict_proba" else values

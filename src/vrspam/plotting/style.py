@@ -4,6 +4,8 @@ Other plots stay as they are: the settings apply only while axes are made.
 """
 
 import warnings
+from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -37,7 +39,12 @@ _STYLE: dict[str, Any] = {
     "svg.hashsalt": "vrspam",
 }
 # Okabe and Ito's colours
-BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+PINK = "#CC79A7"
+BLACK = "#000000"
+SKY = "#56B4E9"
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
 DASHES = ("-", "--", "-.", ":")
 GREY = "#777777"  # can be read on white and on black
@@ -52,10 +59,10 @@ def own_style() -> Any:
     """
     now: Any = mpl.rcParams
     usual: Any = mpl.rcParamsDefault
-    found = {name: value for name, value in _STYLE.items() if now[name] == usual[name]}
-    if "grid.color" not in found and "axes.grid" in found:
-        found["grid.alpha"] = 0.3  # style sheets without a grid may have strong lines for it
-    return found
+    settings = {name: value for name, value in _STYLE.items() if now[name] == usual[name]}
+    if "grid.color" not in settings and "axes.grid" in settings:
+        settings["grid.alpha"] = 0.3  # style sheets without a grid may have strong lines for it
+    return settings
 
 
 def letter_size() -> float:
@@ -75,22 +82,33 @@ def mixed(share: float) -> str:
     >>> mixed(0.0), mixed(0.2)
     ('#ffffff', '#cccccc')
     """
-    text, given = np.array(to_rgb(mpl.rcParams["text.color"])), mpl.rcParams["axes.facecolor"]
-    # transparent axes count as white, or as black where texts are light
-    ground = np.full(3, float(text.mean() < 0.5)) if str(given).lower() == "none" else np.array(to_rgb(given))
+    text = np.array(to_rgb(mpl.rcParams["text.color"]))
+    face = mpl.rcParams["axes.facecolor"]
+    if str(face).lower() == "none":  # transparent axes count as white, or as black where texts are light
+        ground = np.full(3, float(text.mean() < 0.5))
+    else:
+        ground = np.array(to_rgb(face))
     red, green, blue = (1.0 - share) * ground + share * text
     return to_hex((red, green, blue))
 
 
 def colours() -> tuple[str, ...]:
     """The colours of lines: the user's, or if these are matplotlib's own, ones that the colour-blind can tell apart."""
-    given, usual = (
-        [entry["color"] for entry in settings["axes.prop_cycle"] if "color" in entry]
-        for settings in (mpl.rcParams, mpl.rcParamsDefault)
-    )
-    if given == usual or len(set(given)) < 2:
+    users = _cycle(mpl.rcParams)
+    if users == _cycle(mpl.rcParamsDefault) or len(set(users)) < 2:
         return tuple(ink() if colour == BLACK else colour for colour in _COLOURS)
-    return tuple(given[i % len(given)] for i in range(max(len(_COLOURS), len(given))))
+    return tuple(users[i % len(users)] for i in range(max(len(_COLOURS), len(users))))
+
+
+def _cycle(settings: Any) -> list[str]:
+    """The colours of lines that settings of matplotlib name."""
+    return [entry["color"] for entry in settings["axes.prop_cycle"] if "color" in entry]
+
+
+def line_look(number: int) -> dict[str, Any]:
+    """The colour and the dashes of a line among several."""
+    palette = colours()
+    return {"color": palette[number % len(palette)], "linestyle": DASHES[number % len(DASHES)]}
 
 
 def new_figure(
@@ -108,6 +126,28 @@ def new_figure(
         figure.set_size_inches(*size)
         figure.set_layout_engine("constrained")
         return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def panels(
+    items: Sequence[Any],
+    most: int,
+    n_cols: int,
+    size: tuple[float, float],
+    figure: Figure | None,
+    margin: float = 0.0,
+) -> tuple[Figure, list[Axes], list[Any]]:
+    """A figure, a panel of `size` for each of the first `most` items, and these items; `margin` is at the right."""
+    if most < 1 or n_cols < 1:
+        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
+    shown = list(items[:most])
+    n_cols = min(n_cols, len(shown))
+    n_rows = ceil(len(shown) / n_cols)
+    larger = letter_size()
+    inches = (larger * (size[0] * n_cols + margin), larger * size[1] * n_rows)
+    figure, axes = new_figure(n_rows, n_cols, inches, figure)
+    for ax in axes.ravel()[len(shown) :]:
+        ax.remove()
+    return figure, list(axes.ravel()[: len(shown)]), shown
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 4.0)) -> Axes:

@@ -91,9 +91,23 @@ def exact_solvers() -> list[Solver]:
     >>> [type(solver).__name__ for solver in exact_solvers()][:2]
     ['Cholesky', 'GramDescent']
     """
-    quadratic: list[Solver] = [Cholesky(), GramDescent(), DualRidge(), ConjugateGradient(), ColumnDescent()]
-    pairs: list[Solver] = [EdgeWeights(), PairNewton(), PairProximalNewton()]
-    return [*quadratic, ShapedGram(), *pairs, MatrixNewton(), TruncatedNewton(), ProximalGradient()]
+    return [
+        # quadratic losses
+        Cholesky(),
+        GramDescent(),
+        DualRidge(),
+        ConjugateGradient(),
+        ColumnDescent(),
+        ShapedGram(),
+        # losses that sort scores
+        EdgeWeights(),
+        PairNewton(),
+        PairProximalNewton(),
+        MatrixNewton(),
+        # any smooth loss
+        TruncatedNewton(),
+        ProximalGradient(),
+    ]
 
 
 def solve(

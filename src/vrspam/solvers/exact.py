@@ -36,8 +36,11 @@ from vrspam.solvers.base import Solution, certify
 
 def knows_value(objective: Objective, solution: Solution) -> bool:
     """Whether F, of a squared pair loss, is known to a relative error of 1e-8."""
-    loss, value = objective.loss, solution.value - objective.penalty.value(solution.w)
-    error = 0.0 if loss.errors is None else loss.errors.of_value(solution.w, value, loss.scale, loss.delta)
+    loss = objective.loss
+    if loss.errors is None:
+        return True
+    value = solution.value - objective.penalty.value(solution.w)
+    error = loss.errors.of_value(solution.w, value, loss.scale, loss.delta)
     return error <= 1e-8 * abs(solution.value)
 
 
@@ -50,7 +53,8 @@ def measured_on_centred_rows(
     positive = rows.y == moments.classes[1]
     loss = SquaredPairLoss.from_centred_rows(rows.X, positive, rows.weights, moments)
     again = certify(Objective(loss, objective.penalty), solution.w, solution.n_iter, tol)
-    for name, number in (("objective", again.value), ("gap", again.gap), ("stationarity", again.stationarity)):
+    measured = {"objective": again.value, "gap": again.gap, "stationarity": again.stationarity}
+    for name, number in measured.items():
         if name in solution.history:
             solution.history[name][-1] = number
     return replace(again, history=solution.history)
@@ -71,10 +75,10 @@ def refine(
             break
         tilt = objective.gradient(best.w) - moments_loss.value_and_grad(best.w)[1]
         model = Objective(moments_loss.tilted(tilt), objective.penalty)
-        found = solve(model, tol=min(tol, 1e-10), max_iter=left, w0=best.w)
-        if not np.isfinite(found.w).all():
+        step = solve(model, tol=min(tol, 1e-10), max_iter=left, w0=best.w)
+        if not np.isfinite(step.w).all():
             break
-        better = certify(objective, found.w, best.n_iter + found.n_iter, tol)
+        better = certify(objective, step.w, best.n_iter + step.n_iter, tol)
         if not better.left < best.left:
             break
         slow = better.left > 0.25 * best.left  # further rounds are not worth their passes over the rows
@@ -116,33 +120,55 @@ class ExactSolver:
         self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: PairSums | None = None
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments` are those of all rows, if already known."""
-        X, y, weights = rows
         if moments is None:
-            # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
-            # tolerance, in float64.
-            scatter, precise = solver == "moments" and not self.loss.needs_rows, X.shape[1] < COARSE_FROM
-            with blas_threads(columns=X.shape[1]):
-                moments = self.loss.gather(rows, classes, scatter=scatter, precise=precise)
+            moments = self._gathered(rows, classes, solver)
         if self.loss.needs_rows:
-            with blas_threads(columns=X.shape[1]):
-                return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
+            return self._by_newton(rows, classes, moments)
+        if solver == "products":
+            return self._by_products(rows, classes, moments)
+        fit = self._by_moments(rows, classes, moments)
+        if fit.solution.converged or moments.rounding == 0.0:
+            return fit
+        # The products in float32 were too coarse.
+        with blas_threads(columns=rows.X.shape[1]):
+            precise = self.loss.gather(rows, classes)
+        return self._by_moments(rows, classes, precise)
+
+    def _gathered(self, rows: Rows, classes: np.ndarray, solver: SolverName) -> PairSums:
+        """The moments that a way to solve needs; of wide float32 rows by products in float32, which is quicker."""
+        d = rows.X.shape[1]
+        scatter = solver == "moments" and not self.loss.needs_rows
+        with blas_threads(columns=d):
+            return self.loss.gather(rows, classes, scatter=scatter, precise=d < COARSE_FROM)
+
+    def _by_newton(self, rows: Rows, classes: np.ndarray, moments: PairSums) -> ExactFit:
+        """Solve for a loss that needs the rows themselves."""
+        X, y, weights = rows
+        with blas_threads(columns=X.shape[1]):
+            loss = self.loss.from_rows(X, y == classes[1], weights, moments)
+            return self._solve(loss, moments, "newton")
+
+    def _by_moments(self, rows: Rows, classes: np.ndarray, moments: PairSums) -> ExactFit:
+        """Solve from d×d matrices, and refine by products with the rows where that is not accurate enough."""
+        X, y, weights = rows
+        loss = SquaredPairLoss.from_moments(moments)
+        with blas_threads(columns=X.shape[1], square=True):
+            fit = self._solve(loss, moments, "moments")
         # Solutions for rows on a device, for features that a map computes and for certain pairs are not refined.
-        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs is None
-        for again in (False, True) if solver == "moments" else ():
-            loss = SquaredPairLoss.from_moments(moments)
-            with blas_threads(columns=X.shape[1], square=True):
-                fit = self._solve(loss, moments, "moments")
-            penalty = self.penalty(loss)(fit.l2, float(self.l1))
-            if on_host and not (fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution)):
-                # take and improve the certificate of the rows themselves
-                precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
-                objective = Objective(precise, penalty)
-                better = refine(objective, loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
-                fit = fit._replace(solution=better)
-            if again or moments.rounding == 0.0 or fit.solution.converged:
-                return fit
-            with blas_threads(columns=X.shape[1]):
-                moments = self.loss.gather(rows, classes)
+        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix)
+        if not on_host or self.loss.pairs is not None:
+            return fit
+        penalty = self.penalty(loss)(fit.l2, float(self.l1))
+        if fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution):
+            return fit
+        loss_of_rows = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
+        objective = Objective(loss_of_rows, penalty)
+        refined = refine(objective, loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
+        return fit._replace(solution=refined)
+
+    def _by_products(self, rows: Rows, classes: np.ndarray, moments: PairSums) -> ExactFit:
+        """Solve without d×d matrices, by products with the rows."""
+        X, y, weights = rows
         if self.loss.pairs is not None:
             return self._solve(self.loss.by_products(rows, moments), moments, "products")
         if array_api.device_namespace(X) is not None:

@@ -18,10 +18,10 @@ from scipy import linalg
 
 from vrspam import kernels
 from vrspam._utils import array_api
-from vrspam._utils.blas import solve_shifted
 from vrspam.objective import ElasticNet, Objective, Shaped
 from vrspam.penalties.shaped import nonnegative_minimum
 from vrspam.solvers.base import Solution, certify, is_done
+from vrspam.solvers.tridiagonal import solve_shifted
 
 # (H + shift I)⁻¹ b where some columns are indicators of one categorical column: only the others are factorised.
 #

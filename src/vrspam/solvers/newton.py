@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import Objective
-from vrspam.objective.hinge import Point, SortedPairs, SquaredHingeLoss
+from vrspam.objective.hinge import Point, SortedHinge, SortedPairs
 from vrspam.solvers.base import EpochSolver, Solution, State, run
 from vrspam.solvers.gram import NOT_RIDGE
 from vrspam.solvers.smooth import conjugate_gradient
@@ -36,7 +36,7 @@ class Preconditioner:
 
     slow = 12  # after more steps than these it was too coarse, and the next one takes more rows
 
-    def __init__(self, loss: SquaredHingeLoss):
+    def __init__(self, loss: SortedHinge):
         n, d = loss.products.shape
         self.loss = loss
         matrix_max_features = 5_000
@@ -197,7 +197,7 @@ class PairNewton(SortedScores):
     """Preconditioned steps on sorted scores; see the head of this file."""
 
     def refuses(self, objective: Objective) -> str | None:
-        if not isinstance(objective.loss, SquaredHingeLoss):
+        if not isinstance(objective.loss, SortedHinge):
             return NOT_SORTED
         return NOT_RIDGE if objective.penalty.ridge is None else None
 
@@ -281,7 +281,7 @@ class PairNewton(SortedScores):
         return min(many, np.log(size / target) / np.log(before / size)) if before < np.inf else 0.0
 
     def _best_step(
-        self, loss: SquaredHingeLoss, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]
+        self, loss: SortedHinge, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The minimum of the quadratic model of F in the plane of the new direction and the step before."""
         direction, image = new
@@ -304,7 +304,7 @@ class PairNewton(SortedScores):
 
 
 def newton_direction(
-    loss: SquaredHingeLoss,
+    loss: SortedHinge,
     pairs: SortedPairs,
     gradient: np.ndarray,
     curvature: Any,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import UNIT, Objective, Shaped
-from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SquaredHingeLoss
+from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SortedHinge
 from vrspam.solvers import newton
 from vrspam.solvers.base import Solution, State, known_gap
 from vrspam.solvers.gram import NO_CURVES, GramDescent, refuse_uncompiled, shaped_minimum
@@ -40,7 +40,7 @@ class PairProximalNewton(newton.SortedScores):
     most_columns = 2_000  # in use: beyond, no matrix of them is formed
 
     def refuses(self, objective: Objective) -> str | None:
-        if not isinstance(objective.loss, SquaredHingeLoss):
+        if not isinstance(objective.loss, SortedHinge):
             return newton.NOT_SORTED
         if objective.penalty.quadratic_piece(np.zeros(objective.loss.n_features)) is None:
             return "it needs a penalty that is quadratic as long as no coordinate changes its sign"
@@ -197,7 +197,7 @@ class MatrixNewton:
     """
 
     def refuses(self, objective: Objective) -> str | None:
-        if not isinstance(objective.loss, SquaredHingeLoss):
+        if not isinstance(objective.loss, SortedHinge):
             return newton.NOT_SORTED
         return None if isinstance(objective.penalty, Shaped) else NO_CURVES
 

@@ -1,6 +1,6 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .checking import Finding, check
 from .comparison import compare
-from .doctor import Finding, check
 from .evaluation import Evaluation, Evaluations, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
 from .learning import MoreRows, rows

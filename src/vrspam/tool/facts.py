@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.names import COPIES
 from vrspam._utils.plain import readable_name
-from vrspam.features.mapped import kind_of_map
+from vrspam.checks.diagnose import Diagnosis
+from vrspam.features.base import kind_of_map
 from vrspam.inspection import Shapes
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import AUCInterval
@@ -16,9 +18,8 @@ from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
-from vrspam.tool.doctor import Diagnosis
 from vrspam.tool.model import Fingerprint, Model, parts_of_map, undo_linear_map
-from vrspam.tool.plan import COPIES, TrainPlan
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.recipes import Fit
 from vrspam.tool.table import OpenedTable
 
@@ -35,8 +36,8 @@ def training_facts(plan: TrainPlan, opened: OpenedTable, fit: Fit, diagnosis: Di
     facts.update(plan.pairs)
     if opened.groups is not None:
         facts["groups"] = opened.plan.groups or COPIES
-    if diagnosis.repeats is not None and not np.isnan(diagnosis.repeats.apart):
-        facts["independent_auc"] = diagnosis.repeats.apart
+    if diagnosis.groups is not None and not np.isnan(diagnosis.groups.apart):
+        facts["independent_auc"] = diagnosis.groups.apart
     return facts
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from vrspam._utils.findings import Fix, Note, VrspamError
+from vrspam._utils.names import COPIES, INDEPENDENT
 from vrspam._utils.validation import counted_rows
 from vrspam._utils.warnings import FewerFolds
 from vrspam.measures.rows import two_sides
-from vrspam.model_selection.folds import forward_folds
+from vrspam.model_selection.folds import forward_folds, with_both_classes
 from vrspam.model_selection.group_splits import ImpossibleFolds, group_folds
-from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import OpenedTable
 
 LEAST = 4  # rows of each class: two folds of two
@@ -191,13 +192,6 @@ def folds_of_time(opened: OpenedTable, positive: np.ndarray, n_splits: int) -> l
         f": folds train on earlier rows and test on later ones, and both need rows that are {opened.positive} and rows "
         "that are not. Almost all rows of one kind come first here: leave it out",
     )
-
-
-def with_both_classes(
-    splits: list[tuple[np.ndarray, np.ndarray]], positive: np.ndarray
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds whose training and validation parts both hold rows of both classes."""
-    return [split for split in splits if all(0 < positive[part].sum() < part.size for part in split)]
 
 
 def fewer_folds(opened: OpenedTable, noticed: FewerFolds) -> Note:

@@ -11,14 +11,16 @@ from sklearn.model_selection import StratifiedKFold
 
 from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.validation import Rows
-from vrspam.features.mapped import MappedArray, hold_features, named_maps
+from vrspam.checks.diagnose import merged
+from vrspam.checks.quick_model import draw_groups
+from vrspam.features.mapped import MappedArray, hold_features
+from vrspam.features.names import named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
 from vrspam.tables.frames import rows_of
-from vrspam.tool.doctor import in_order, open_table
+from vrspam.tool.checking import open_table
 from vrspam.tool.plan import ROWS, TrainPlan, check_option, error_about, must, share, takes
-from vrspam.tool.repeats import draw_groups
 from vrspam.tool.table import OpenedTable
 
 MOST_ROWS = 100_000
@@ -132,7 +134,7 @@ def rows(
         needed["difference"] = rows_for_difference(auc, difference, power=power, known=known)
     _, positive_rows = opened.load_rows()
     muted = (*asked.ignore, "drift")  # its remedy is for `train`
-    notes = tuple(in_order([*diagnosis.findings, *opened.notes], muted))
+    notes = tuple(merged(diagnosis.findings, muted))
     return MoreRows(curve, int(positive_rows.sum()), lines, needed, notes)
 
 

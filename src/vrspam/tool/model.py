@@ -14,22 +14,25 @@ from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
-from vrspam.data.readers import Source
-from vrspam.data.readers.base import BrokenRow, read_ahead
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.block import BrokenRow
+from vrspam.data.source import Source
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
-from vrspam.features.parts import ColumnBlock, Parts, Table
+from vrspam.features.parts import CategoryPart, ColumnBlock, Effect, LinePart, Parts
+from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import Shapes, distinct
 from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.model.scorer import Scorer, linear_parts, named_columns
+from vrspam.model.scorer import Scorer, named_columns
 from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.report.words.names import describe_higher
 from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
-from vrspam.tables.schema import Label, far_outside
+from vrspam.tables.schema import Label
+from vrspam.tables.unseen import far_outside
 
 MOST_ROWS = 1_000
 _ENOUGH = 20  # a fingerprint of fewer rows proves nothing
@@ -164,11 +167,15 @@ def undo_linear_map(
 
 def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
     """Fields of a `Model` from a feature map, the coefficients of its features and their class means."""
-    parts, together = features.parts(coef), np.zeros((len(means), 1))
+    parts = features.parts(coef)
     alone = np.zeros((len(means), features.n_features_in_))
-    for block, j, where in features._places():
-        column = alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0]
-        column += means[:, where] @ coef[where]
+    together = np.zeros((len(means), 1))
+    for block, j, where in features.block_places():
+        of_features = means[:, where] @ coef[where]
+        if isinstance(block, ColumnBlock):
+            alone[:, j] += of_features
+        else:
+            together[:, 0] += of_features
     of_parts = np.zeros((len(means), 0))  # no part at all: trees without a split
     if parts.has_effects:
         of_parts = alone
@@ -296,13 +303,26 @@ class Model:
         """The score as a sum of functions of columns: `features`, or a line or table for each column."""
         if self.features is not None:
             return self.features
-        schema, fill = self.schema, self.schema.fill
+        schema = self.schema
         n_numeric = len(schema.columns) - len(schema.categorical)
+        fill = schema.fill
         if fill is not None and schema.width is not None:
             fill = fill * n_numeric  # one for all columns of a LIBSVM file
-        missing, indicators = 0.0 if fill is not None else float("nan"), iter(self.coef[n_numeric:].tolist())
-        tables = [Table(dict(zip(names, indicators, strict=False)), missing) for names in schema.categorical.values()]
-        return Parts((*linear_parts(self.coef[:n_numeric], fill).effects, *tables))
+        coef = np.zeros(len(schema.columns))
+        coef[:n_numeric] = self.coef[:n_numeric]
+        missing = np.zeros(coef.size)
+        missing[:n_numeric] = np.nan if fill is None else coef[:n_numeric] * np.asarray(fill)
+        unknown = float("nan") if fill is None else 0.0
+        indicators = iter(self.coef[n_numeric:].tolist())
+        effects: list[Effect | None] = [None] * n_numeric
+        for names in schema.categorical.values():
+            effects.append(CategoryPart(dict(zip(names, indicators, strict=False)), unknown))
+        return Parts(tuple(effects), lines=LinePart(coef, missing))
+
+    @cached_property
+    def prepared(self) -> PreparedParts:
+        """The parts of the score with what is computed once of them."""
+        return PreparedParts(self.parts)
 
     @property
     def standardised(self) -> np.ndarray:
@@ -318,7 +338,7 @@ class Model:
         """Scores of rows: the columns as they are (a frame, say) or, without `features`, encoded (dense or CSR)."""
         if self.features is None and not is_frame(X):
             return np.asarray(self.schema.encode(X) @ self.coef).ravel() + self.intercept
-        return self.parts.scores(self._checked(X))[:, 0] + self.intercept
+        return self.prepared.scores(self._checked(X))[:, 0] + self.intercept
 
     def _checked(self, X: Any) -> Any:
         """Rows with the columns that the score takes, or an error."""
@@ -337,7 +357,7 @@ class Model:
         numeric = [name not in schema.categorical for name in schema.columns]
         return Scorer(
             *named_columns(schema.columns, numeric, schema),
-            parts.effects,
+            parts.of_columns(),
             parts.kernels,
             parts.trees,
             constant=self.intercept,
@@ -359,7 +379,7 @@ class Model:
             if self.features is None and self.schema.categorical:  # the indicators of a column are added up
                 widths = [1] * len(self.schema.numeric) + [*map(len, self.schema.categorical.values())]
                 middle = np.array([part.sum() for part in np.split(middle, np.cumsum(widths)[:-1])])
-            found = self.parts.columns_apart(self._checked(X)) - middle
+            found = self.prepared.columns_apart(self._checked(X)) - middle
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
         if self.shapes is None:
             raise ValueError(

@@ -27,10 +27,8 @@ from vrspam._utils.findings import Note, note_from_plain
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
-from vrspam.data.readers.base import problem_of
-from vrspam.features import parts as score_parts
-from vrspam.features.encoders import Curves, Encoder, encoder_from_dict, same_encoders
-from vrspam.features.parts import Curve, Effect, Parts, Table, floats
+from vrspam.data.readers.problems import problem_of
+from vrspam.features.storage import finite_array, parts_from_plain, parts_to_plain
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration, Isotonic, Sigmoid
@@ -116,7 +114,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     for name in (one.name for one in fields(model) if one.init):
         value = getattr(model, name)
         content[name] = value.to_dict() if hasattr(value, "to_dict") else value
-    content["features"] = None if model.features is None else parts_to_dict(model.features)
+    content["features"] = None if model.features is None else parts_to_plain(model.features)
     content["threshold"] = None if model.threshold is None else asdict(model.threshold)
     if "warnings" in model.training:  # with their fields, so that parameters can be shown as keywords or as options
         said = model.training["warnings"]
@@ -335,9 +333,9 @@ def _model(content: Mapping[str, Any]) -> Model:
     for texts in (content["identifiers"], list(schema.identifiers)):
         if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
-    arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
+    arrays: dict[str, Any] = {name: finite_array(content[name]) for name in ("coef", "means", "deviations")}
     if content["features"] is not None:
-        arrays["features"] = parts_from_dict(content["features"])
+        arrays["features"] = parts_from_plain(content["features"])
     taken = len(arrays["features"].effects if "features" in arrays else arrays["coef"])
     if (schema.width or 0) > taken:  # before a name is made for each
         raise ValueError(f"the score takes {taken} columns, not {schema.width}")
@@ -570,85 +568,3 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
     if kind.kind == "f" or (array.size and not (array.min() >= 0 and array.max() < values.size)):
         raise ValueError("the values of an array are damaged")
     return values.ravel()[array]
-
-
-def parts_to_dict(score: Parts) -> dict[str, Any]:
-    """Return a score as plain values and arrays; encoders that several parts share are stored once."""
-    encoders: list[Sequence[Encoder]] = []
-
-    def number(own: Sequence[Encoder]) -> int:
-        for place, known in enumerate(encoders):
-            if same_encoders(own, known):
-                return place
-        encoders.append(own)
-        return len(encoders) - 1
-
-    kernels = [
-        {"encoders": number(part.encoders), "landmarks": part.landmarks, "gamma": part.gamma, "coef": part.coef}
-        for part in score.kernels
-    ]
-    trees = [
-        {
-            "encoders": number(part.encoders),
-            "trees": {name: part.trees[name] for name in score_parts.TREE_ARRAYS},
-            **({"codes": part.codes} if part.codes is not None else {}),
-            **({"leaves": part.leaves} if part.codes is None and part.leaves is not None else {}),
-            "coef": part.coef,
-        }
-        for part in score.trees
-    ]
-    effects: list[dict[str, Any] | None] = []
-    for effect in score.effects:
-        if isinstance(effect, Curve):
-            ends = {"left": float(effect.left), "right": float(effect.right), "missing": float(effect.missing)}
-            effects.append({"nodes": effect.nodes, "values": effect.values, **ends})
-        elif effect is not None:
-            values = np.array(list(effect.values.values()), dtype=np.float64)
-            rest = {"missing": float(effect.missing), "other": float(effect.other)}
-            effects.append({"categories": list(effect.values), "values": values, **rest})
-        else:
-            effects.append(None)
-    return {
-        "effects": effects,
-        "encoders": [[encoder.to_dict() for encoder in own] for own in encoders],
-        "kernels": kernels,
-        "trees": trees,
-    }
-
-
-def parts_from_dict(plain: Any) -> Parts:
-    """Read the parts that `parts_to_dict` wrote; raise an error that says what is wrong with them."""
-    if not isinstance(plain, dict) or set(plain) != {"effects", "encoders", "kernels", "trees"}:
-        raise ValueError("this is not a stored score: save the model again")
-    effects = list[Effect | None]()
-    for one in plain["effects"]:
-        if one is None:
-            effects.append(None)
-            continue
-        values, missing = floats(one["values"]), floats(one["missing"], True)
-        if "categories" in one:
-            names = one["categories"]
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise TypeError("categories must be different texts")
-            if values.shape != (len(names),) or len(set(names)) < len(names):
-                raise ValueError("categories must be different texts, with a number each")
-            effects.append(Table(dict(zip(names, values.tolist(), strict=True)), missing, floats(one["other"], True)))
-            continue
-        nodes = floats(one["nodes"])
-        if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
-            raise ValueError("a curve needs a number at each of its increasing nodes")
-        effects.append(Curve(nodes, values, floats(one["left"], True), floats(one["right"], True), missing))
-    encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
-    if any(len(own) != len(effects) for own in encoders):
-        raise ValueError(f"the score has {len(effects)} columns, but one of its parts has another number")
-    for part in (*plain["kernels"], *plain["trees"]):
-        if type(part["encoders"]) is not int or not 0 <= part["encoders"] < len(encoders):
-            raise ValueError("a part of the score has no encoders")
-    kernels = tuple(score_parts.kernel_from_dict(part, encoders[part["encoders"]]) for part in plain["kernels"])
-    trees = tuple(score_parts.trees_from_dict(part, encoders[part["encoders"]]) for part in plain["trees"])
-    for j, effect in enumerate(effects):
-        kinds = [isinstance(own[j], Curves) for own in encoders]
-        kinds += [] if effect is None else [isinstance(effect, Curve)]
-        if len(set(kinds)) > 1:
-            raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
-    return Parts(tuple(effects), kernels, trees)

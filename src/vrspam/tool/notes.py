@@ -14,7 +14,7 @@ from vrspam._utils.warnings import (
     NotConverged,
     NothingAtTheTop,
 )
-from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.tool.folds import fewer_folds
 from vrspam.tool.table import OpenedTable
 
@@ -46,8 +46,8 @@ def note_of(noticed: Warning | str) -> str:
     match noticed:
         case str():
             return noticed
-        case GridNotCertified(missed=missed, total=total, convex=convex):
-            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if convex else MISSED_IT}"
+        case GridNotCertified(missed=missed, total=total, has_gap=has_gap):
+            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if has_gap else MISSED_IT}"
         case NotConverged(measure=measure):
             return f"the model {CERTIFICATE if measure == 'gap_' else MISSED_IT}"
         case GridEdge():

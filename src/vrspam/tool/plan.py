@@ -13,7 +13,6 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.findings import CODES
 from vrspam._utils.messages import (
     THRESHOLD_RULES,
     USUAL_PENALTY,
@@ -23,9 +22,8 @@ from vrspam._utils.messages import (
     Selection,
     WordedError,
 )
+from vrspam._utils.names import INDEPENDENT
 
-INDEPENDENT = "none"  # the value of `groups` for independent rows
-COPIES = "duplicates"  # the value of `groups` for groups of equal or nearly equal rows
 NO_ROW = "there is no row {}: rows are counted from 1, the first row of the data"
 PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
@@ -156,7 +154,12 @@ def _l1(value: Any) -> str | None:
 def _codes(value: Any) -> str | None:
     if isinstance(value, str):
         return "must be codes, not one text"
-    return None if all(code in CODES for code in value) else f"is not known; give some of {', '.join(CODES)}"
+    if not value:
+        return None
+    from vrspam.checks.diagnose import all_codes  # here, because it imports all that checks need
+
+    codes = all_codes()
+    return None if all(code in codes for code in value) else f"is not known; give some of {', '.join(codes)}"
 
 
 def _features(value: Any) -> str | None:
@@ -164,7 +167,7 @@ def _features(value: Any) -> str | None:
     if value is None or (isinstance(value, str) and value in usual):
         return None
     if isinstance(value, str):
-        from vrspam.features.mapped import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
+        from vrspam.features.names import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
 
         return None if value in NAMES + SINGLE_NAMES else f"is not known; give {in_words(usual)}"
     from vrspam.features import FeatureMap

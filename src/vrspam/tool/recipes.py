@@ -20,19 +20,23 @@ from vrspam._utils.blas import blas_threads
 from vrspam._utils.findings import Finding
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.progress import is_terminal
+from vrspam.checks.coded import MOST_COLUMNS
+from vrspam.checks.constant import describe_constant
+from vrspam.checks.diagnose import diagnose
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
-from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps
+from vrspam.features.mapped import MAX_FEATURES
+from vrspam.features.names import is_plain, named_maps
 from vrspam.measures.rows import two_sides
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
+from vrspam.report.words.training import describe_step
 from vrspam.solvers import choose_solver
-from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine
+from vrspam.tool.checking import SAMPLED
 from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.repeats import describe_step
 from vrspam.tool.table import OpenedTable, RowSample
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
@@ -220,7 +224,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
         l1s=l1_grid(plan, moments, scaling),
         folds=HashFolds(plan.n_splits, plan.random_state),
     )
-    findings = [*examine(opened, plan, sample).findings, *constant]
+    findings = [*diagnose(opened, plan, sample).findings, *constant]
     searched = run_on_blocks(search, plan, replace(opened, scaling=scaling))
     return Fit(
         searched.estimator,
@@ -250,7 +254,7 @@ def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tup
     if constant.all():
         raise ValueError(NOTHING_TO_LEARN)
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
-    return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
+    return Scaling.of(moments, is_sparse), [describe_constant(names)] if names else []
 
 
 class Searched(NamedTuple):

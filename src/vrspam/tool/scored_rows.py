@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.findings import Fix, Note
+from vrspam._utils.names import COPIES, INDEPENDENT
 from vrspam.data import Chunks, DataError
-from vrspam.data.readers.base import as_table, no_column
+from vrspam.data.readers.block import as_table
+from vrspam.data.readers.problems import no_column
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
 from vrspam.tool.model import Fingerprint, Model
-from vrspam.tool.plan import COPIES, INDEPENDENT
 from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
 from vrspam.tool.table import GROUPS_TOO, beside_values, ordered_numbers, plain_values, split_groups, stack
 
@@ -185,12 +186,12 @@ class RowWatch:
 
     def copies(self, positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
         """Groups of equal or nearly equal rows, as in training; groups of equal scores if some rows were not kept."""
-        from vrspam.tool.doctor import Examined
-        from vrspam.tool.repeats import find_copies
+        from vrspam.checks.coded import CodedColumns
+        from vrspam.checks.copies import find_copies
 
         if sum(block.shape[0] for block in self.kept) != scores.size:
             return np.unique(scores, return_inverse=True)[1]
-        groups = find_copies(Examined.of(stack(self.kept), positive, schema, {}).codes)
+        groups = find_copies(CodedColumns.of(stack(self.kept), positive, schema, {}).codes)
         return np.arange(scores.size) if groups is None else groups
 
 

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.findings import Fix
+from vrspam._utils.names import INDEPENDENT
 from vrspam.data import DataError, Schema
-from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
-from vrspam.data.schema import table_schema
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.arrow import type_kind
+from vrspam.data.readers.problems import Problems, no_column
+from vrspam.data.readers.reader import ColumnRequest
+from vrspam.data.request import first_look, request_of
+from vrspam.data.source import Source
 from vrspam.measures.compare import Comparison  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
-from vrspam.tables.columns import Asked
+from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
+from vrspam.tool.plan import TrainPlan, holds_labels
 from vrspam.tool.scored_rows import ScoredTable, check_classes
 from vrspam.tool.table import (
     GROUPS_TOO,
@@ -134,7 +137,7 @@ class ScoreRequest:
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """The label, the scores and what stands beside them; two columns may name groups together."""
-        schema = table_schema(types, self.label, Asked(path=self.path, error=DataError), columns=[])
+        schema = first_look(types, self.label, ColumnRules(path=self.path), columns=[]).schema
         split_groups(self.beside, types)
         wanted = list(dict.fromkeys([*self.scores, *self.beside.values(), *self.by]))
         for name in wanted:
@@ -145,8 +148,8 @@ class ScoreRequest:
         for name in wanted:
             if type_kind(types[name]) in ("number", "bool") and name not in names_of_rows:
                 numbers.append(name)
-        as_numbers = Schema(tuple(dict.fromkeys(numbers))).wanted(True).types
-        return ColumnRequest({**schema.wanted(True, wanted).types, **as_numbers}, lenient=True)
+        as_numbers = request_of(Schema(tuple(dict.fromkeys(numbers)))).types
+        return ColumnRequest({**request_of(schema, keep=wanted).types, **as_numbers}, lenient=True)
 
 
 def holds_chances(scores: np.ndarray, pairs: Mapping[str, Any]) -> bool:

@@ -14,17 +14,26 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils.messages import Finding, Parameter
+from vrspam._utils.names import COPIES, INDEPENDENT
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
-from vrspam.data.readers import Source
-from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
-from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, read_until_typed, table_schema
+from vrspam.data.encode import encode_block
+from vrspam.data.infer import NO_FEATURE, read_until_typed, schema_of
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.block import as_table
+from vrspam.data.readers.problems import Problems, no_column
+from vrspam.data.readers.reader import ColumnRequest
+from vrspam.data.request import first_look, request_of
+from vrspam.data.source import Source
 from vrspam.model_selection.pairs import whole_units
+from vrspam.tables.decide import ColumnRules
+from vrspam.tables.decisions import Decision
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.kinds import find_kind, typed_kind
 from vrspam.tables.kinds.numbers import Numbers
-from vrspam.tables.schema import Label, TableLearner
-from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan, holds_labels, named_by
+from vrspam.tables.learner import TableLearner, complete
+from vrspam.tables.schema import Label
+from vrspam.tool.plan import TrainPlan, holds_labels, named_by
 
 # how rows are read for training: as they are in the file, without rows that have no label
 _ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
@@ -174,30 +183,43 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
                 source.check_named(option)
         problems = Problems(on_error, leave_unlabelled=True)
         missing = 0.0 if source.reader.sparse else "mean"
-        schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
+        schema = schema_of(source, target, labels=True, missing=missing, problems=problems, progress=progress)
         chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
         return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive)[1], schema=schema, plan=plan)
     path = source.paths[0]
 
     def read() -> TableReading:
-        asked = plan.include, plan.categorical, plan.max_categories, plan.dates
-        learner = TableLearner(*asked, empty="leave out", path=path, error=DataError, declared=source.reader.declared)
-        table = TableReading(learner, str(target), plan.drop, beside, tuple(keep or ()))
+        rules = ColumnRules(
+            include=plan.include,
+            categorical=plan.categorical,
+            max_categories=plan.max_categories,
+            dates=plan.dates,
+            empty="leave out",
+            declared=source.reader.declared,
+            path=path,
+        )
+        table = TableReading(rules, str(target), plan.drop, beside, tuple(keep or ()))
         table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not plan.streaming)
         return table
 
     table = read_until_typed(read)
-    learner = table.learner
+    learner, notes = table.learner, [decision.finding() for decision in table.left_out]
     spelt, counts = one_spelling(table.counts), Counter[Label]()
     for text, one in spelt.items():
         counts[one] += table.counts[text]
         if text != one:
             words = "the label {label!r} ({count:,} rows) differs from {other!r} by case alone, and is the same class"
-            learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
+            notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
     known, label = (None, "") if order else choose_positive(counts, plan.positive, event)
-    labels = {"target_type": table.schema.target_type, "labels": known}
-    writing = learner.writing(source.reader.writing(path))
-    schema = learner.finish(Schema, target=table.target, **labels, source=(), writing=writing)
+    schema = replace(
+        learner.finish(),
+        target=table.target,
+        target_type=table.schema.target_type,
+        labels=known,
+        source=(),
+        writing=learner.writing(source.reader.writing(path)),
+    )
+    notes += [decision.finding() for decision in learner.decisions]
     if not schema.columns:
         if names := schema.identifiers:
             words = "{path}: no feature column is left: {names} looks like an identifier; keep it with {include}"
@@ -212,19 +234,18 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     columns: dict[str, Any] = {}
     if plan.streaming:
         read_again = chunks.keeping(kept)
-        chunks.schema = schema.completed(
-            counted_part(rows, more[0] if more else None, plan.weights) for rows, _, *more in read_again
-        )
+        counted = (counted_part(rows, more[0] if more else None, plan.weights) for rows, _, *more in read_again)
+        chunks.schema = complete(schema, counted)
     else:
         with ThreadPoolExecutor() as pool:  # arrow releases Python's lock
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
-        chunks.schema = schema.completed([counted_part(frame, others, plan.weights)])
+        chunks.schema = complete(schema, [counted_part(frame, others, plan.weights)])
         columns = beside_values(others, beside, path) if beside else {}
         for option in ("groups", GROUPS_TOO):
             if option in beside and (alone := int(without_value(column_series(others, beside[option])).sum())):
                 words = "{count:,} rows have no {column!r}: each counts as a group of its own"
-                learner.notes.append(Finding("missing-values", "note", words, count=alone, column=beside[option]))
+                notes.append(Finding("missing-values", "note", words, count=alone, column=beside[option]))
         if wanted := () if keep is None else (*schema.identifiers, *keep):
             columns["kept"] = _kept_columns(table.frames, others, schema, wanted)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
@@ -233,7 +254,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         columns["loaded"] = frame, is_positive
     refuse_overflow(chunks.schema.ranges)
     columns |= {"plan": plan, "names": tuple(table.names), "counts": counts, "unlabelled": table.unlabelled}
-    return OpenedTable(chunks, label, tuple(learner.notes), chunks.schema, **columns)
+    return OpenedTable(chunks, label, tuple(notes), chunks.schema, **columns)
 
 
 def refuse_overflow(ranges: Mapping[str, tuple[float, float]], most: float = 1e150) -> None:
@@ -263,11 +284,13 @@ class TableReading:
     `beside` are weights, groups and times, by option; `keep` are columns that are also wanted as they are in the file.
     """
 
-    learner: TableLearner
+    rules: ColumnRules
     target: str
     drop: Sequence[str]
     beside: dict[str, str]
     keep: Sequence[str]
+    learner: TableLearner = field(default_factory=TableLearner)
+    left_out: Sequence[Decision] = ()  # columns that are left out by their type
     names: list[str] = field(default_factory=list)
     schema: Schema = field(default_factory=Schema)  # as columns are read: dates and times are readings
     raw: list[str] = field(default_factory=list)  # columns of `keep` that are not used as features
@@ -300,19 +323,21 @@ class TableReading:
                     words = "column {column!r} is left out by {drop} and named by {option}: name it once"
                     raise DataError(words, column=name, drop=Parameter("drop"), option=named_by(option))
                 if name not in types:
-                    raise DataError(no_column(self.learner.path, name, types))
+                    raise DataError(no_column(self.rules.path, name, types))
             for name in self.keep:
                 if name not in types:
-                    raise DataError(no_column(self.learner.path, name, types))
+                    raise DataError(no_column(self.rules.path, name, types))
                 if name == self.target:
                     raise holds_labels(name, "by")
             together = [self.beside["groups"], self.beside[GROUPS_TOO]] if GROUPS_TOO in self.beside else []
             no_features = [name for name in beside if name not in together]
-            self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *no_features])
-            self.learner.integers = [name for name in self.schema.numeric if t.is_integer(types[name])]
+            look = first_look(types, self.target, self.rules, drop=[*self.drop, *no_features])
+            integers = [name for name in look.schema.numeric if t.is_integer(types[name])]
+            self.learner = TableLearner(replace(self.rules, integers=integers, taken=look.taken))
+            self.schema, self.left_out = look.schema, look.decisions
             self.names, read = list(types), {*self.schema.inputs(), *beside, self.target}
             self.raw = [name for name in self.keep if name not in read]
-        return self.schema.wanted(True, [*beside, *self.raw])._replace(lenient=True, learns=True)
+        return request_of(self.schema, keep=[*beside, *self.raw])._replace(lenient=True, learns=True)
 
     def read(self, source: Source, problems: Problems, progress: bool, hold: bool) -> None:
         """Learn the columns block by block, and keep the blocks if they are to stay in memory."""
@@ -324,7 +349,7 @@ class TableReading:
             checked = encode_block(block, self.schema, problems, keep=keep, raw=True) if block.rows else None
             if checked is None:
                 continue
-            frame, y, other = checked
+            frame, y, other = checked.X, checked.y, checked.kept
             assert y is not None
             columns = dict(zip(frame.column_names, frame.columns, strict=True))
             columns |= {name: other.column(name) for name in typed}

@@ -15,11 +15,12 @@ import numpy as np
 
 from vrspam._utils.findings import Note
 from vrspam._utils.messages import THRESHOLD_RULES
+from vrspam.checks.diagnose import Diagnosis, Fitted, look_after, merged
 from vrspam.metrics.promises import stored_threshold
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.tool.checking import open_table
 from vrspam.tool.directions import notes_on_directions, with_orders
-from vrspam.tool.doctor import Diagnosis, in_order, look_after, open_table
 from vrspam.tool.facts import make_model, training_facts
 from vrspam.tool.folds import folds_in_options, split_off
 from vrspam.tool.model import Fingerprint, Model
@@ -121,9 +122,9 @@ def _notes(
 ) -> list[str]:
     """What was noticed: findings, the gravest first, then what the recipe, the estimators and directions say."""
     plan = recipe.plan
-    too_good = look_after(opened, diagnosis, fit.estimator.corrected_score_, plan.random_state)
-    findings = [*diagnosis.findings, *too_good, *fit.findings, *opened.notes]
-    notes: list[str] = [*in_order(findings, plan.ignore)]
+    too_good = look_after(Fitted(opened, diagnosis, fit.estimator.corrected_score_, plan.random_state))
+    findings = [*diagnosis.findings, *too_good, *fit.findings]
+    notes: list[str] = [*merged(findings, plan.ignore)]
     narrowed = recipe.note(opened)
     if narrowed is not None:
         notes.append(narrowed)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam.data import DataError
-from vrspam.data.readers.base import as_table
+from vrspam.data.readers.block import as_table
 from vrspam.measures.rows import ScoredRows
 from vrspam.model_selection.calibration import calibrate
 from vrspam.tool.scored_rows import probabilities_of

@@ -11,8 +11,9 @@ import numpy as np
 
 from vrspam._utils.atomic import replacing
 from vrspam.data import Chunks, DataError
-from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import BrokenRow, read_ahead
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.arrow import type_kind
+from vrspam.data.readers.block import BrokenRow
 from vrspam.tool.model import Model, ScoredBlock
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")

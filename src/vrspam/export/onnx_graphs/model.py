@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 import vrspam
 from vrspam.export.onnx_graphs import operators
 from vrspam.features.encoders import Curves, Encoder
-from vrspam.features.parts import Curve, Table, TreePart
+from vrspam.features.parts import CategoryPart, CurvePart, TreePart
 from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
@@ -81,9 +81,9 @@ def round_splits(part: TreePart) -> TreePart:
             return encoder
         with np.errstate(over="ignore"):
             nodes = encoder.nodes.astype(np.float32).astype(np.float64)
-        return replace(encoder, nodes=nodes, lookups={})
+        return replace(encoder, nodes=nodes)
 
-    return replace(part, encoders=[rounded(encoder) for encoder in part.encoders])
+    return part._replace(encoders=[rounded(encoder) for encoder in part.encoders])
 
 
 def graph_of(scorer: Scorer, dtype: str) -> onnx.ModelProto:
@@ -91,8 +91,8 @@ def graph_of(scorer: Scorer, dtype: str) -> onnx.ModelProto:
     if dtype == "float32":
         scorer = replace(scorer, trees=tuple(round_splits(part) for part in scorer.trees))
     graph, taken, rows = _take_inputs(scorer, TYPES[dtype])
-    curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
-    tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
+    curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, CurvePart)}
+    tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, CategoryPart)}
     parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
     parts += [operators.kernel_score(rows, part) for part in scorer.kernels]
     parts += [operators.tree_score(rows, forest) for forest in scorer.trees]
@@ -178,7 +178,7 @@ def _take_inputs(scorer: Scorer, number_type: int) -> tuple[operators.Graph, lis
 def _gap_note(scorer: Scorer, number: int) -> str:
     """What a missing value in an input of numbers means."""
     effects = [scorer.effects[column] for column in scorer.columns_of_inputs[number]]
-    refused = any(isinstance(effect, Curve) and bool(np.isnan(effect.missing)) for effect in effects)
+    refused = any(isinstance(effect, CurvePart) and bool(np.isnan(effect.missing)) for effect in effects)
     return "NaN has no score." if refused else "NaN is a missing value."
 
 
@@ -196,7 +196,7 @@ def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:
         one = graph.constant([1.0])
         return graph.add("Div", one, graph.add("Add", one, power))
     if isinstance(calibration, Isotonic):
-        curve = Curve(calibration.scores, calibration.probabilities, missing=float("nan"))
+        curve = CurvePart(calibration.scores, calibration.probabilities, missing=float("nan"))
         axis = graph.constant([1], np.int64)
         return graph.add("Squeeze", operators.curve_matrix(graph, graph.add("Unsqueeze", raw, axis), [curve]), axis)
     raise NotExportable(f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic.")

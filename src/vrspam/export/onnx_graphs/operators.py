@@ -10,7 +10,8 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, exponents, split_sides
+from vrspam.features.parts import CategoryPart, CurvePart, Effect, KernelPart, TreePart, split_sides
+from vrspam.features.scoring import Leaves, exponents, leaf_sums
 from vrspam.tables.kinds.dates import MONTH, WEEKDAY, YEAR
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # what onnxruntime has had since 1.12
@@ -240,12 +241,12 @@ class Rows:
 def missing_text(parts: Iterable[Effect | Encoder | None]) -> str:
     """The text that stands for a missing value in a column: "", unless one of these parts has that category.
 
-    >>> missing_text([Table({"Graz": 1.0})]), missing_text([Table({"": 2.0, "Graz": 1.0})])
+    >>> missing_text([CategoryPart({"Graz": 1.0})]), missing_text([CategoryPart({"": 2.0, "Graz": 1.0})])
     ('', '(missing)')
     """
     known: set[str] = set()
     for part in parts:
-        known |= {*part.values} if isinstance(part, Table) else set()
+        known |= {*part.values} if isinstance(part, CategoryPart) else set()
         known |= {*part.categories} if isinstance(part, Indicators) else set()
     text = ""
     while text in known:
@@ -303,7 +304,7 @@ def _month(graph: Graph, days: str, op: Any) -> str:
 # Curves and tables.
 
 
-def curve_matrix(graph: Graph, X: str, curves: Sequence[Curve]) -> str:
+def curve_matrix(graph: Graph, X: str, curves: Sequence[CurvePart]) -> str:
     """Each column of X through its curve, in double."""
     if all(curve.is_line for curve in curves):
         lines = np.array([[curve.nodes[0], curve.values[0], curve.left] for curve in curves], np.float64)
@@ -323,7 +324,7 @@ def curve_matrix(graph: Graph, X: str, curves: Sequence[Curve]) -> str:
     return graph.add("Where", graph.add("IsNaN", X), graph.constant(missing), found)
 
 
-def sum_curves(rows: Rows, curves: Mapping[int, Curve]) -> list[str]:
+def sum_curves(rows: Rows, curves: Mapping[int, CurvePart]) -> list[str]:
     """What columns of numbers add to the score, each by its curve."""
     graph, found = rows.graph, []
     for straight in (True, False):
@@ -339,7 +340,7 @@ def sum_curves(rows: Rows, curves: Mapping[int, Curve]) -> list[str]:
     return found
 
 
-def sum_tables(rows: Rows, tables: Mapping[int, Table]) -> list[str]:
+def sum_tables(rows: Rows, tables: Mapping[int, CategoryPart]) -> list[str]:
     """What columns of categories add to the score, each by its table."""
     graph, found = rows.graph, []
     for column, table in tables.items():
@@ -364,11 +365,11 @@ def kernel_matrix(rows: Rows, part: KernelPart) -> str:
     blocks: list[str] = []
     order: list[int] = []  # of the encoded columns in `blocks`
     start = 0
-    ranks: list[tuple[int, int, Curve]] = []  # column, place of its rank, curve
+    ranks: list[tuple[int, int, CurvePart]] = []  # column, place of its rank, curve
     gaps: list[tuple[int, int]] = []
     for column, encoder in enumerate(part.encoders):
         if isinstance(encoder, Curves):
-            ranks.append((column, start, Curve.of(encoder, np.ones(1))))
+            ranks.append((column, start, CurvePart.of(encoder, np.ones(1))))
             if encoder.missing:
                 gaps.append((column, start + 1))
         else:
@@ -401,20 +402,22 @@ def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
 
 def tree_score(rows: Rows, part: TreePart) -> str:
     """What the leaves of trees add to the score."""
-    graph, (n_trees, n_leaves) = rows.graph, part.sums.shape
+    graph = rows.graph
+    sums_of_leaves = leaf_sums(part, Leaves(part.encoders, part.trees))
+    n_trees, n_leaves = sums_of_leaves.shape
     groups: dict[int, np.ndarray] = {}  # of each column of categories the ways to split it: (ways, codes)
     for column, encoder in enumerate(part.encoders):
-        here = part.trees["columns"] == column
+        here = part.trees.columns == column
         if isinstance(encoder, Indicators) and here.any():
-            sides = split_sides(part.trees["multipliers"][here], part.trees["thresholds"][here], encoder.width)
+            sides = split_sides(part.trees.multipliers[here], part.trees.thresholds[here], encoder.width)
             groups[column] = np.unique(sides, axis=0)  # True to the right
     most_groups = 4  # ways to split categories, for each tree, up to which each has a column of its own
     if sum(len(sides) for sides in groups.values()) > most_groups * n_trees:
         leaves = _leaves_by_level(rows, part)
         starts = graph.constant([np.arange(n_trees) * n_leaves], np.int64)
-        sums = graph.constant(part.sums.ravel())
+        sums = graph.constant(sums_of_leaves.ravel())
         return graph.sum_columns(graph.add("Gather", sums, graph.add("Add", leaves, starts)))
-    X, ensemble = _whole_trees(rows, part, groups)
+    X, ensemble = _whole_trees(rows, part, sums_of_leaves, groups)
     return graph.sum_columns(graph.cast(run_trees(graph, X, "BRANCH_LEQ", [ensemble]), TensorProto.DOUBLE))
 
 
@@ -442,12 +445,16 @@ def exact_summands(values: np.ndarray) -> np.ndarray:
     return np.stack(parts, axis=-1)
 
 
-def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -> tuple[str, Ensemble]:
+def _whole_trees(
+    rows: Rows, part: TreePart, sums: np.ndarray, groups: Mapping[int, np.ndarray]
+) -> tuple[str, Ensemble]:
     """The trees as they are: over columns of numbers and, for each way to split a category, a column of its side."""
     from vrspam.kernels import NO_SPLIT  # compiled code is loaded only when it is needed
 
     graph, blocks, width = rows.graph, [], 0
-    columns, limits, factors = (part.trees[name].astype(np.int64) for name in ("columns", "thresholds", "multipliers"))
+    columns = part.trees.columns.astype(np.int64)
+    limits = part.trees.thresholds.astype(np.int64)
+    factors = part.trees.multipliers.astype(np.int64)
     features, thresholds = np.zeros_like(columns), np.full(columns.shape, 0.5)
     named, numeric = _numeric(part)
     if numeric:
@@ -475,11 +482,11 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
         of_codes = np.vstack([sides.T.astype(np.float64), np.full(len(sides), np.nan)])  # the last for none: -1
         blocks.append(rows.lines(column, known, of_codes))
         width += len(sides)
-    weights = exact_summands(part.sums)
+    weights = exact_summands(sums)
     targets = np.tile(np.arange(weights.shape[2]), (len(columns), 1))
     is_split = limits < NO_SPLIT
     return graph.side_by_side(blocks), Ensemble(
-        features, thresholds, part.trees["absent_left"], weights, targets, is_split
+        features, thresholds, part.trees.absent_left, weights, targets, is_split
     )
 
 
@@ -488,21 +495,21 @@ def _leaves_by_level(rows: Rows, part: TreePart) -> str:
     from vrspam.kernels import CATEGORY_PRIME  # compiled code is loaded only when it is needed
 
     graph = rows.graph
-    n_trees, n_nodes = part.trees["columns"].shape
+    n_trees, n_nodes = part.trees.columns.shape
     prime = graph.constant([CATEGORY_PRIME], np.int64)
     codes = _codes(rows, part)
     tables = {
-        name: graph.constant(part.trees[name].astype(np.int64).ravel())
+        name: graph.constant(getattr(part.trees, name).astype(np.int64).ravel())
         for name in ("columns", "thresholds", "multipliers")
     }
-    sides = graph.constant(part.trees["absent_left"].ravel())
+    sides = graph.constant(part.trees.absent_left.ravel())
     starts = np.arange(n_trees, dtype=np.int64)[np.newaxis] * n_nodes
     node = ""  # of each row in each tree, counted from the root of the tree
     one, two, zero = (graph.constant([number], np.int64) for number in (1, 2, 0))
     for level in range((n_nodes + 1).bit_length() - 1):
         if level == 0:
             flat = graph.constant(starts)
-            code = graph.add("Gather", codes, graph.constant(part.trees["columns"][:, 0], np.int64), axis=1)
+            code = graph.add("Gather", codes, graph.constant(part.trees.columns[:, 0], np.int64), axis=1)
         else:
             flat = graph.add("Add", node, graph.constant(starts))
             code = graph.add("GatherElements", codes, graph.add("Gather", tables["columns"], flat), axis=1)

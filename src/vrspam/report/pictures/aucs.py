@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vrspam.measures.subgroups import Subgroup
 
 LEVEL = 21.0  # height of the row of a group
+MOST_LETTERS = 26  # of the name of a group: two dates
 
 
 def auc_scale(name: str, auc: float, low: float, high: float) -> Html:
@@ -45,9 +46,15 @@ def forest(title: str, groups: Sequence[Subgroup], reference: float, measure: st
     names = [group.name for group in groups]
     aucs = [group.auc for group in groups if group.auc is not None]
     least = max(0.0, min(0.5, *(auc.low - 0.02 for auc in aucs)))  # no interval touches its name
-    frame = Frame((least, 1.0), UNIT, width=360.0, height=52.0 + LEVEL * len(groups), left=label_room(names))
+    frame = Frame(
+        (least, 1.0), UNIT, width=360.0, height=52.0 + LEVEL * len(groups), left=label_room(names, MOST_LETTERS)
+    )
     heights = [frame.y.stop + 11.0 + LEVEL * number for number in range(len(groups))]
-    marks = [axes(frame, measure), upright_rule(frame, reference, "guess"), row_names(frame, names, heights)]
+    marks = [
+        axes(frame, measure),
+        upright_rule(frame, reference, "guess"),
+        row_names(frame, names, heights, MOST_LETTERS),
+    ]
     for y, group, auc in zip(heights, groups, aucs, strict=True):
         said = f"{group.name}: {measure} {auc_text(auc.auc)} ({interval_text(auc.low, auc.high)})"
         css = "marked" if group.ranked_differently else "dot"

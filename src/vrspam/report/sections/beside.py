@@ -52,7 +52,9 @@ def columns_side_by_side(several: Evaluations, cost_ratio: float | None, recall:
                 calibrations.append(calibration(bins, names, None, title=f"Calibration of {name}"))
         blocks += [curves_of(curves), grid(calibrations)]
         for name in others:
-            blocks.append(folded(f"Further numbers of {name}", *further_numbers(several[name], cost_ratio, recall)))
+            blocks.append(
+                folded(f"Further numbers of {name}", *further_numbers(outcome, several[name], cost_ratio, recall))
+            )
     remark = f"What follows on this page is about {first}. To see another, name it first."
     return Section("The columns side by side", [*blocks, paragraph(remark, soft=True)])
 

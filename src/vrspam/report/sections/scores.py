@@ -49,7 +49,7 @@ def choose_threshold(
         slider,
         paragraph(_remark(shown, evaluation), soft=True),
         *(paragraph(sentence) for sentence in sentences),
-        folded(title, *further_numbers(evaluation, cost_ratio, recall)),
+        folded(title, *further_numbers(shown.outcome, evaluation, cost_ratio, recall)),
     ]
     return Section("Choose a threshold", blocks, {"explorer": data})
 

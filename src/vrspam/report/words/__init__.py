@@ -8,5 +8,6 @@ probabilities.py  calibration, and what it is worth to act
 more_rows.py      what more rows would bring
 groups.py         levels of columns
 model.py          what a model looks at
+numbers.py        single numbers of an evaluation
 training.py       how a model was made
 """

@@ -43,6 +43,12 @@ def describe_candidate(name: str) -> str:
     return f"{KINDS[kind]} ({setting} {size})" if kind in KINDS else name
 
 
+def describe_step(step: str) -> str:
+    """The step of a search, such as "additive: AUC 0.83 ± 0.01", with the model in plain words."""
+    name, colon, score = step.partition(":")
+    return f"{describe_candidate(name)}{colon}{score}"
+
+
 def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
     """Return the mean over folds of a candidate ("" if fewer than `rows` rows were used), and what became of it.
 

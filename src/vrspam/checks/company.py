@@ -1,4 +1,4 @@
-"""Columns that give the answer away: one that tells it alone, and several that hide each other.
+"""Columns that give the answer away together, and hide each other.
 
 Where several columns tell the label, none of them stands out, and leaving one out changes little. So columns are left
 out one after the other, each time the one without which a quick model is worst, until its AUC falls.
@@ -15,12 +15,11 @@ import numpy as np
 from vrspam._utils.findings import OPTION, Finding, Fix
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import FewerFolds, in_short
+from vrspam.checks.quick_model import draw_groups, quick_scores
 from vrspam.features import AdditiveFeatures
-from vrspam.features.mapped import named_maps
-from vrspam.metrics import roc_auc_columns
+from vrspam.features.names import named_maps
 from vrspam.model_selection.group_splits import group_folds
 from vrspam.tables.frames import rows_of
-from vrspam.tool.repeats import draw_groups, quick_scores
 
 TOO_GOOD = 0.99  # an AUC that hardly any table of real rows has
 FALLEN = 0.95  # below, the AUC is nothing to wonder about, unless a column alone is suspect; below HIGH it is not
@@ -38,40 +37,6 @@ class Removal(NamedTuple):
     column: str
     alone: float
     without: float
-
-
-def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bool) -> float:
-    """The AUC of a column by each value's share of positives in other folds or, if `ordered` and larger, by its values.
-
-    >>> rng = np.random.default_rng(0)
-    >>> sick = rng.random(1000) < 0.3
-    >>> fold, noise = rng.integers(0, 5, (2, 1000))
-    >>> float(alone(np.where(sick, 7, 3), sick, fold, False)), 0.4 < alone(noise, sick, fold, False) < 0.6
-    (1.0, True)
-    """
-    bins = codes + 1
-    if ordered and codes.max(initial=0) >= 64:
-        edges = np.unique(np.quantile(codes[codes >= 0], np.linspace(0.0, 1.0, 33)[1:-1]))
-        bins = np.where(codes < 0, 0, 1 + np.searchsorted(edges, codes, side="left"))
-    by_share = _share_in_other_folds(bins, positive, fold)
-    if not ordered or not (codes >= 0).any():
-        return float(roc_auc_columns(positive, by_share[:, None])[0])
-
-    by_value = np.where(codes < 0, codes[codes >= 0].mean(), codes)
-    auc_by_share, auc_by_value = roc_auc_columns(positive, np.column_stack([by_share, by_value])).tolist()
-    return max(auc_by_share, auc_by_value, 1.0 - auc_by_value)
-
-
-def _share_in_other_folds(bins: np.ndarray, positive: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """The share of positives among the rows of the same bin in other folds, drawn a little to that of all rows."""
-    n_bins = int(bins.max(initial=0)) + 1
-    cells = 5 * bins + fold
-    rows = np.bincount(cells, minlength=5 * n_bins).reshape(n_bins, 5)
-    positives = np.bincount(cells, positive, 5 * n_bins).reshape(n_bins, 5)
-    other_rows = rows.sum(axis=1, keepdims=True) - rows
-    other_positives = positives.sum(axis=1, keepdims=True) - positives
-    share = (other_positives + positive.mean()) / (other_rows + 1.0)
-    return share.ravel()[cells]
 
 
 def look_at_company(

@@ -1,4 +1,9 @@
-"""Limits of coefficients from the parameters `monotonic_cst`, `positive` and `bounds` of an estimator."""
+"""Limits of coefficients from the parameters `monotonic_cst`, `positive` and `bounds` of an estimator.
+
+Estimators know the names of columns; what they hand on to solvers are numbers (`vrspam.objective.Limits`).
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +22,7 @@ LIMITS: dict = {
 }
 
 
-class Asked(NamedTuple):
+class Constraints(NamedTuple):
     """The parameters that `limits_of` reads, for functions without an estimator."""
 
     monotonic_cst: Any = None
@@ -32,7 +37,9 @@ def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, defaul
         if names is None:
             words = "{given} names columns, but the columns have no names: give a list of {n} values, or a frame."
             raise WordedError(words, given=Parameter(name), n=n)
-        if unknown := [column for column in given if column not in set(names)]:
+        known_names = set(names)
+        unknown = [column for column in given if column not in known_names]
+        if unknown:
             words = "{given} names {column!r}, which is not among the columns: {names}."
             known = ", ".join(map(str, names[:20])) + (", ..." if len(names) > 20 else "")
             raise WordedError(words, given=Parameter(name), column=unknown[0], names=known)
@@ -46,32 +53,32 @@ def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, defaul
 
 def directions_of(estimator: Any, names: Sequence[Any] | None, n: int) -> np.ndarray | None:
     """-1, 0 or 1 for each column: whether the score must fall or rise with it; None where nothing is asked for."""
-    found = np.zeros(n)
+    directions = np.zeros(n)
     if estimator.monotonic_cst is not None:
         values = by_column("monotonic_cst", estimator.monotonic_cst, names, n, 0)
         if not all(np.isscalar(value) and value in (-1, 0, 1) for value in values):
             words = "{given} must hold -1 (the score falls), 0 (free) or 1 (it rises) for each column."
             raise WordedError(words, given=Parameter("monotonic_cst"))
-        found = np.array(values, dtype=np.float64)
+        directions = np.array(values, dtype=np.float64)
     if estimator.positive:
-        if (found < 0.0).any():
+        if (directions < 0.0).any():
             words = "{positive} and a -1 in {cst} contradict each other: leave one out."
             raise WordedError(words, positive=Parameter("positive", True), cst=Parameter("monotonic_cst"))
-        found[:] = 1.0
-    return found if found.any() else None
+        directions[:] = 1.0
+    return directions if directions.any() else None
 
 
 def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
-    """The directions of the columns that a `TableSchema` makes from the columns of a frame; `signs` are theirs."""
-    found: dict[Any, float] = {}
+    """The directions of the columns that a `Schema` makes from the columns of a frame; `signs` are theirs."""
+    directions: dict[Any, float] = {}
     for column, sign in zip(reading.source, signs.tolist(), strict=True):
         made = reading.readings[column].made(column) if column in reading.readings else [str(column)]
         if sign and (len(made) > 1 or column in reading.identifiers):
             why = "looks like an identifier and is not used" if len(made) == 1 else f"becomes {', '.join(made)}"
             words = "{given} is given for {column!r}, which {why}: leave it out of {given}, or convert it to numbers."
             raise WordedError(words, given=Parameter("monotonic_cst"), column=column, why=why)
-        found |= dict.fromkeys(made, sign)
-    return np.array([found[str(name)] for name in reading.names])
+        directions.update(dict.fromkeys(made, sign))
+    return np.array([directions[str(name)] for name in reading.names])
 
 
 def names_of(estimator: Any) -> Sequence[Any] | None:
@@ -85,30 +92,49 @@ def limits_of(estimator: Any, n: int) -> Limits | None:
     signs = directions_of(estimator, names_of(estimator), n)
     if signs is None and estimator.bounds is None:
         return None
-    signs = np.zeros(n) if signs is None else signs
-    lower, upper = np.where(signs > 0.0, 0.0, -np.inf), np.where(signs < 0.0, 0.0, np.inf)
-    if estimator.bounds is not None:
-        given = estimator.bounds
-        if not isinstance(given, Mapping) and len(given) == 2 and all(end is None or np.isscalar(end) for end in given):
-            given = [given] * n  # one pair for all
-        for j, pair in enumerate(by_column("bounds", given, names_of(estimator), n, (None, None))):
-            ends = (None, None) if pair is None else pair
-            try:
-                low, high = (
-                    end if one is None else float(one) for one, end in zip(ends, (-np.inf, np.inf), strict=True)
-                )
-            except (TypeError, ValueError):
-                low, high = 1.0, -1.0
-            if not low <= 0.0 <= high:
-                words = "{given} must hold pairs (lower, upper) with 0 between them, None for no bound; got {pair!r}."
-                raise WordedError(words, given=Parameter("bounds"), pair=pair)
-            lower[j], upper[j] = max(lower[j], low), min(upper[j], high)
-        if not PENALTIES[estimator.penalty].is_convex and not Limits(lower, upper).are_signs:
-            raise WordedError(
-                "{penalty} cannot be combined with these bounds: use {cst} or {positive} for signs, or {net}.",
-                penalty=Parameter("penalty", estimator.penalty),
-                cst=Parameter("monotonic_cst"),
-                positive=Parameter("positive", True),
-                net=Parameter("penalty", "elasticnet"),
-            )
-    return Limits(lower, upper)
+    if signs is None:
+        signs = np.zeros(n)
+    lower = np.where(signs > 0.0, 0.0, -np.inf)
+    upper = np.where(signs < 0.0, 0.0, np.inf)
+    if estimator.bounds is None:
+        return Limits(lower, upper)
+    ends = np.array([parse_bound(pair) for pair in bounds_of_columns(estimator, n)])
+    limits = Limits(np.maximum(lower, ends[:, 0]), np.minimum(upper, ends[:, 1]))
+    if not PENALTIES[estimator.penalty].is_convex and not limits.are_signs:
+        raise WordedError(
+            "{penalty} cannot be combined with these bounds: use {cst} or {positive} for signs, or {net}.",
+            penalty=Parameter("penalty", estimator.penalty),
+            cst=Parameter("monotonic_cst"),
+            positive=Parameter("positive", True),
+            net=Parameter("penalty", "elasticnet"),
+        )
+    return limits
+
+
+def bounds_of_columns(estimator: Any, n: int) -> list[Any]:
+    """The pair that `bounds` holds for each of n columns."""
+    bounds = estimator.bounds
+    if not isinstance(bounds, Mapping) and len(bounds) == 2 and all(end is None or np.isscalar(end) for end in bounds):
+        return [bounds] * n  # one pair for all
+    return by_column("bounds", bounds, names_of(estimator), n, None)
+
+
+def parse_bound(pair: Any) -> tuple[float, float]:
+    """The ends of a bound as numbers; an error if it is not a pair with 0 between its ends."""
+    if pair is None:
+        return -np.inf, np.inf
+    try:
+        low, high = pair
+        low = -np.inf if low is None else float(low)
+        high = np.inf if high is None else float(high)
+    except (TypeError, ValueError):
+        raise not_a_bound(pair) from None
+    if not low <= 0.0 <= high:
+        raise not_a_bound(pair)
+    return low, high
+
+
+def not_a_bound(pair: Any) -> WordedError:
+    """The error that a pair of `bounds` is none."""
+    words = "{given} must hold pairs (lower, upper) with 0 between them, None for no bound; got {pair!r}."
+    return WordedError(words, given=Parameter("bounds"), pair=pair)
