@@ -25,7 +25,7 @@ from scipy.special import expit, logit
 from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import CorrectedAUC, logit_interval, newcombe_interval, roc_auc_columns
-from vrspam.metrics.correction import Sample, draw_sample, influences, standard_error
+from vrspam.metrics.correction import Sample, TwoClassMeasure, draw_sample, measure_folds, standard_error
 from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.compare import Comparison
 from vrspam.model_selection.correction import correct
@@ -227,7 +227,8 @@ def delong_before(record: Record) -> tuple[float, float]:
     """The interval without any correction: DeLong's error of the chosen point, within folds, on the logit scale."""
     grid = record.grid
     chosen = int(choose(grid.of_draw(), grid, "best").argmax())
-    (moves,) = influences(record.rows, record.scores[:, [chosen]])
+    lines = record.scores[:, [chosen]].T
+    (moves,) = measure_folds(record.rows, TwoClassMeasure(record.rows), lines)[1]
     auc = float(np.clip(record.best, 1e-9, 1.0 - 1e-9))
     half = 1.959964 * standard_error(record.rows, moves) / (auc * (1.0 - auc))
     return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
@@ -261,7 +262,7 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
     taken, draw = drawn.argmax(axis=0), np.arange(draws)
     found["BBC-CV: bootstrap, scored out of bag"] = np.mean(left_out[taken, draw] / pairs[taken, draw])
     found["bootstrap, drawn - all rows"] = mean[best] - np.mean(drawn[taken, draw] - mean[taken])
-    moves = influences(record.rows, record.scores) / folds
+    moves = measure_folds(record.rows, TwoClassMeasure(record.rows), record.scores.T)[1] / folds
     for share in (0.1, 0.25, 0.5):
         odds = share / (1.0 - share)
         changes = moves @ np.where(rng.random((moves.shape[1], draws)) < share, -1.0, odds)
@@ -275,7 +276,7 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
 def intervals_tried(record: Record, score: float) -> dict[str, tuple[float, float]]:
     """Other intervals around the corrected AUC."""
     chosen, rows = int(record.grid.measured.mean(axis=1).argmax()), record.rows
-    (moves,) = influences(rows, record.scores[:, [chosen]])
+    (moves,) = measure_folds(rows, TwoClassMeasure(rows), record.scores[:, [chosen]].T)[1]
     error, few = standard_error(rows, moves), min(rows.totals)
     inside = float(np.clip(score, 1e-6, 1.0 - 1e-6))
     student = float(stats.t.ppf(0.975, few - len(rows.sizes)) / stats.norm.ppf(0.975))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam.cli import main
 from vrspam.cli.app import app
 from vrspam.objective import LOSSES
@@ -99,7 +99,7 @@ def test_the_same_sentence_in_python_and_on_the_command_line(capsys, keywords, t
     ((name, value),) = keywords.items()
     functions = (train, make_report) if name in TrainPlan.__dataclass_fields__ else (make_report,)
     for function in functions:
-        with pytest.raises(WordedError) as refused:
+        with pytest.raises(VrspamError) as refused:
             function("none.csv", "sick", **keywords)
         assert str(refused.value) == sentence.format(f"{name}={value!r}")
     for word in ("train", "report"):
@@ -112,12 +112,12 @@ def test_the_same_sentence_in_python_and_on_the_command_line(capsys, keywords, t
 
 
 def test_a_text_is_not_taken_for_names():
-    with pytest.raises(WordedError, match="drop='age' must be names of columns, not one text"):
+    with pytest.raises(VrspamError, match="drop='age' must be names of columns, not one text"):
         train("none.csv", "sick", drop="age")
 
 
 def test_one_number_is_not_taken_for_a_sequence():
-    with pytest.raises(WordedError, match=r"l1=0\.1 must be 'auto' or a sequence of numbers"):
+    with pytest.raises(VrspamError, match=r"l1=0\.1 must be 'auto' or a sequence of numbers"):
         train("none.csv", "sick", **dict[str, Any](l1=0.1))
 
 
@@ -130,7 +130,7 @@ def test_rows_says_which_models_it_has(capsys):
     documented = rows.__doc__ or ""
     assert 'features : {"additive", "linear"}, optional\n        additive: smooth curves; linear' in documented
     assert "event" not in inspect.signature(rows).parameters
-    with pytest.raises(WordedError, match="a learning curve cannot be drawn with event=: leave it out"):
+    with pytest.raises(VrspamError, match="a learning curve cannot be drawn with event=: leave it out"):
         rows("none.csv", "months", **dict[str, Any](event="died"))
 
 

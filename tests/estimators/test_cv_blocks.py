@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
-from vrspam._utils.findings import text_of
+from vrspam._utils.findings import VrspamError, text_of
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.model_selection.block_source import add_scores, held_out_of, score_block
@@ -163,7 +163,7 @@ def test_an_error_of_the_reader_of_a_block_keeps_its_fields(where, monkeypatch):
     X, y = make_data(60, 3)
     owner = AUCClassifierCV if where == "_validate_rows" else ClassMoments
     monkeypatch.setattr(owner, "_validate_rows" if where == "_validate_rows" else "add_checked", refuse)
-    with pytest.raises(WordedError, match="Block 0: give target=") as refused:
+    with pytest.raises(VrspamError, match="Block 0: give target=") as refused:
         AUCClassifierCV().fit_stream([(X, y)])
     assert text_of(refused.value, lambda fix: f"--{fix.option}") == "Block 0: give --target"
 

@@ -18,9 +18,10 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, StrataWithoutPairs
 from vrspam.metrics import concordance_index
 from vrspam.model_selection.folds import FoldedRows, Split
-from vrspam.model_selection.pairs import concordance_of, whole_units
 from vrspam.moments import PairMoments, RankedPairs
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, SquaredPairLoss
+from vrspam.pairs import Ranked, whole_units
+from vrspam.pairs.ranked import concordance_of
 
 
 def pair_weights(time, event, strata, weights):
@@ -695,10 +696,10 @@ def test_a_pair_of_a_whole_stratum_counts_once_in_its_unit():
     X = rng.standard_normal((162, 3)) + y[:, None]
     splits = list(GroupKFold(3).split(X, y, strata // 6))
     rows, classes = Rows(X, y, None), np.array([0, 1])
-    pairs = RankedPairs(y == 1.0, y == y, strata)
+    pairs = Ranked(y == 1.0, y == y, strata)
     for units, whole in ((strata // 6, True), (strata, True), (np.arange(162) // 2, False), (np.arange(162), False)):
         folds = FoldedRows(rows, [Split(*split) for split in splits], classes, y == 1, units, pairs)
-        assert folds.sample(1, 0).by_strata is whole
+        assert folds.sample(1, 0).whole_strata is whole
 
 
 def test_a_stream_of_strata_may_mix_sparse_and_dense_blocks():

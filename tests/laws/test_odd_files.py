@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from laws_support import examples
 from openpyxl.chart import BarChart
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam.data import DataError, read_chunks
 from vrspam.data.readers import excel
 from vrspam.tool import evaluate, train
@@ -45,7 +45,7 @@ def refusal(path, target: str | None = "sick", **options) -> str:
     """The sentence with which training refuses a file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(WordedError) as error:
+        with pytest.raises(VrspamError) as error:
             train(path, target, features="linear", **options)
     said = str(error.value)
     assert "Traceback" not in said
@@ -232,7 +232,7 @@ def test_random_bytes_end_in_a_sentence(folder, content, end, head):
         for target in (None, "b"):
             try:
                 train(path, target, features="linear")
-            except WordedError as error:
+            except VrspamError as error:
                 message = str(error).strip()
             else:
                 message = ""

@@ -17,8 +17,7 @@ from laws_support import examples
 
 from vrspam.metrics import concordance_index, roc_auc
 from vrspam.metrics.concordance import ComparablePairs
-from vrspam.model_selection.pairs import measure_columns
-from vrspam.moments import RankedPairs
+from vrspam.pairs import TWO_CLASSES, Ranked
 
 SCORES = st.sampled_from([-np.inf, -1.0, 0.0, 1.0, 2.5, np.inf])
 
@@ -56,8 +55,8 @@ def pair_by_pair(rank, scores, events, strata, above, below) -> float | None:
 
 def of_ranks(rank, scores, events, strata, weights) -> float:
     """The concordance by which models are selected."""
-    pairs = RankedPairs(rank.astype(float), events, strata)
-    columns = measure_columns(pairs, np.arange(rank.size), None, scores[:, np.newaxis], weights.astype(float))
+    pairs = Ranked(rank.astype(float), events, strata)
+    columns = pairs.columns(np.arange(rank.size), None, scores[:, np.newaxis], weights.astype(float))
     return float(columns[0])
 
 
@@ -79,7 +78,7 @@ def test_two_ranks_are_two_classes(problem):
     everyone, together = np.ones(rank.size, dtype=bool), np.zeros(rank.size, dtype=int)
     expected = pair_by_pair(rank, scores, everyone, together, weights.tolist(), weights.tolist())
     assume(expected is not None)
-    two_classes = measure_columns(None, None, rank == 1, scores[:, np.newaxis], weights.astype(float))[0]
+    two_classes = TWO_CLASSES.columns(None, rank == 1, scores[:, np.newaxis], weights.astype(float))[0]
     for found in (
         two_classes,
         roc_auc(rank, scores, sample_weight=weights),

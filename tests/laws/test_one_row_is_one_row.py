@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from laws_support import examples
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam.tool import load_model, predict, save_model, train
 
 COLUMNS = ("share", "count", "word", "flag", "day", "price", "y")
@@ -107,7 +107,7 @@ def scores(model, path, folder) -> np.ndarray:
     out = folder / "scores.csv"
     try:
         predict(model, path, out)
-    except WordedError:
+    except VrspamError:
         return np.array([np.nan])
     return pd.read_csv(out)["score"].to_numpy(dtype=float)
 
@@ -328,5 +328,5 @@ def test_infinite_weights_and_times_are_refused_in_a_sentence(folder, option, sa
     frame = pd.DataFrame({"age": rng.normal(size=60), "beside": beside, "sick": ["no", "yes"] * 30})
     frame.to_parquet(folder / "t.parquet")
     asked: dict[str, Any] = {option: "beside"}
-    with pytest.raises(WordedError, match=said):
+    with pytest.raises(VrspamError, match=said):
         train(folder / "t.parquet", "sick", features="linear", **asked)

@@ -25,6 +25,8 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.data import read_chunks
+from vrspam.data.labels import choose_positive
+from vrspam.data.rows import RowSample
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
@@ -38,7 +40,7 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
-from vrspam.tool.table import RowSample, choose_positive, open_labelled
+from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"

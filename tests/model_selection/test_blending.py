@@ -21,7 +21,7 @@ from vrspam.features import (
 )
 from vrspam.features.scoring import PreparedParts
 from vrspam.metrics import roc_auc
-from vrspam.metrics.correction import corrected_choice, draw_sample, influences
+from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds
 from vrspam.model_selection.correction import correct
 from vrspam.model_selection.selection import Points, blend_weights, choose
 from vrspam.tool.model import parts_of_map
@@ -200,7 +200,7 @@ def grid_of(rows, scores):
 def test_the_blend_is_made_again_in_each_draw():
     """The weights of the points by a loop over candidates and draws."""
     rows, scores, grid = problem()
-    moves, spread, seen = influences(rows, scores), rows.spreads(scores), []
+    moves, spread, seen = measure_folds(rows, TwoClassMeasure(rows), scores.T)[1], rows.spreads(scores), []
 
     def take(measured):
         seen.append((measured, choose(measured, grid, "blend") / spread[:, np.newaxis]))

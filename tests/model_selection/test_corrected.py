@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 from vrspam import AUCClassifierCV, HashFolds
 from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import correction, logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
-from vrspam.metrics.correction import corrected_choice, draw_sample, influences, placements
+from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds, placements
 from vrspam.model_selection.compare import Comparison
 from vrspam.model_selection.correction import correct
 from vrspam.model_selection.selection import Points, choose
@@ -85,7 +85,7 @@ def test_placements_are_counts_of_pairs(weighted):
 
 def test_influences_give_delongs_error():
     rows, scores, _ = problem(n=200, folds=1, shift=1.0, trained=MANY)
-    for moves, line in zip(influences(rows, scores), scores.T, strict=True):
+    for moves, line in zip(measure_folds(rows, TwoClassMeasure(rows), scores.T)[1], scores.T, strict=True):
         expected = roc_auc_ci(rows.positive, line).standard_error
         assert np.linalg.norm(moves) == pytest.approx(expected, rel=1e-12)
         assert correction.standard_error(rows, moves) == pytest.approx(expected, rel=1e-12)
@@ -97,7 +97,7 @@ def test_influences_say_how_the_auc_moves():
     weights = np.ones(80)
     up = np.flatnonzero(rows.positive)
     weights[up[:5]], weights[up[5:10]] = 2.0, 0.0
-    moved = influences(rows, scores) @ (weights - 1.0) / np.sqrt(up.size / (up.size - 1))
+    moved = measure_folds(rows, TwoClassMeasure(rows), scores.T)[1] @ (weights - 1.0) / np.sqrt(up.size / (up.size - 1))
     for line, move in zip(scores.T, moved, strict=True):
         exact = pairwise_auc(rows.positive, line, weights) - pairwise_auc(rows.positive, line)
         assert move == pytest.approx(exact, abs=1e-14)
@@ -146,7 +146,7 @@ def test_draws_by_hand(selection, grouped):
     found = correct(rows, scores, grid, selection, 7)
     assert found.auc == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
-    error = correction.standard_error(rows, influences(rows, scores[:, [everything]])[0])
+    error = correction.standard_error(rows, measure_folds(rows, TwoClassMeasure(rows), scores[:, [everything]].T)[1][0])
     widened = np.sqrt(1 + 3 / 2 + 3 * np.var(of_taken) / error**2)  # sets of rows vary three times as much as the draws
     interval = newcombe_interval(found.auc, error, rows.totals, widened=widened)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-12)

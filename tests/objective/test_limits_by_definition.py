@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, Limits, LossChoice, PenaltyFamily, Shaped
+from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, Limits, PenaltyFamily, Shaped
+from vrspam.pairs import LossChoice
 
 INF = np.inf
 

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import AUCClassifier, ClassMoments, SlidingMoments, VRSPAMClassifier, coef_path
 from vrspam._utils.validation import Rows
-from vrspam.moments import RankedPairs
-from vrspam.objective import ElasticNet, LossChoice, Objective, PenaltyFamily, SquaredPairLoss, losses
+from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SquaredPairLoss, losses
+from vrspam.pairs import LossChoice, Ranked
 from vrspam.solvers import exact, solve
 from vrspam.solvers.base import certify
 from vrspam.solvers.exact import refine
@@ -349,9 +349,9 @@ def test_products_make_room_for_the_offsets_of_strata(kind, offset):
     used = slice(None) if index is None else index
     exact = ExactPairs(X[used], y[used], strata[used])
     rows = Rows(sparse.csr_array(X) if kind == "sparse" else X, y, None)
-    choice = LossChoice(pairs=RankedPairs(y, np.ones(50, dtype=bool), strata))
+    choice = LossChoice(pairs=Ranked(y, np.ones(50, dtype=bool), strata))
     moments = choice.gather(rows, np.array([False, True]), index, scatter=False)
-    loss = choice.by_products(rows, moments, index)
+    loss = choice.by_products(rows, np.array([False, True]), moments, index)
     for w in (rng.standard_normal((20, 3)) / [1.0, 1e-2, 10.0]) * 10.0 ** rng.uniform(-2, 1, (20, 1)):
         grad = loss.value_and_grad(w)[1]
         off = [float(Fraction(g) - e) for g, e in zip(grad, exact.gradient(list(map(Fraction, w))), strict=True)]

@@ -93,7 +93,7 @@ SENTENCES = {
     "lines.jsonl": (b'{"age": 1}\n', "is a JSON file"),
     "shop.db": (b"SQLite format 3\0", "is a database file, which is not read: write the table as CSV first"),
     "unnamed": (b"SQLite format 3\0", "is a database file"),
-    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an old Excel workbook"),
+    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is cut off, damaged, or not a spreadsheet"),
     "study.sas7bdat": (b"\0\0", "is a SAS file"),
     "frame.rds": (b"\x1f\x8b", "is an R file.*write.csv|cut off or damaged"),
     "page.html": (b"<html>", "is an HTML page"),

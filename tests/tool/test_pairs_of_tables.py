@@ -16,7 +16,7 @@ from vrspam.data import DataError
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
 from vrspam.model.scorer import scorer_of_estimator
-from vrspam.model_selection.pairs import whole_units
+from vrspam.pairs import whole_units
 from vrspam.tool import check, compare, evaluate, load_model, make_report, predict, report_page, save_model, train
 
 AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")

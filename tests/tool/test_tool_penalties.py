@@ -9,7 +9,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam._utils.warnings import GridNotCertified, NotConverged
 from vrspam.cli import main
 from vrspam.tool import load_model, save_model, train
@@ -77,9 +77,9 @@ def test_the_command(table, tmp_path, capsys):
 
 
 def test_what_is_refused(table):
-    with pytest.raises(WordedError, match="penalty='lasso' is not known; give elasticnet, mcp or scad"):
+    with pytest.raises(VrspamError, match="penalty='lasso' is not known; give elasticnet, mcp or scad"):
         train(table[0], "sick", penalty="lasso")
-    with pytest.raises(WordedError, match="penalty='scad' needs positive numbers for l1, its strength: give l1='auto'"):
+    with pytest.raises(VrspamError, match="penalty='scad' needs positive numbers for l1, its strength: give l1='auto'"):
         train(table[0], "sick", penalty="scad", l1=[0.0, 0.1])
 
 

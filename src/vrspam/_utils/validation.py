@@ -14,7 +14,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from vrspam._utils import array_api
 from vrspam._utils.findings import VrspamError
-from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import IntegersRounded, warn
 
 LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, every second one
@@ -149,10 +148,10 @@ def numbers_of(labels: Any, n_rows: int, name: str, one: str) -> np.ndarray:
     return np.unique(names, return_inverse=True)[1].ravel()
 
 
-def error_in_block(number: int, error: ValueError) -> WordedError:
+def error_in_block(number: int, error: ValueError) -> VrspamError:
     """The same error with the number of its block in front."""
     parts = error.note.parts if isinstance(error, VrspamError) else (str(error),)
-    return WordedError(f"Block {number}: ", *parts)
+    return VrspamError(f"Block {number}: ", *parts)
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:

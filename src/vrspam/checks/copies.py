@@ -8,7 +8,7 @@ import numpy as np
 
 from vrspam.checks.named_groups import NamedGroups, agreement_of_labels, can_name_groups, numbered_with_gaps
 from vrspam.checks.row_pairs import next_to, pairs_of
-from vrspam.model_selection.pairs import whole_units
+from vrspam.pairs import whole_units
 
 
 def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray | None:

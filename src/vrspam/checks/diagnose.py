@@ -37,8 +37,9 @@ from vrspam.checks.spellings import Spellings
 from vrspam.checks.unlabelled import Unlabelled
 
 if TYPE_CHECKING:
+    from vrspam.data.rows import RowSample
     from vrspam.tool.plan import TrainPlan
-    from vrspam.tool.table import OpenedTable, RowSample
+    from vrspam.tool.table import OpenedTable
 
 #: All checks, in the order in which findings of one severity are shown.
 CHECKS: tuple[type[Check], ...] = (

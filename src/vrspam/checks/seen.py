@@ -20,8 +20,9 @@ from vrspam.checks.telling import DrawnRows, TellingColumns, auc_alone
 from vrspam.measures.rows import two_sides
 
 if TYPE_CHECKING:
+    from vrspam.data.rows import RowSample
     from vrspam.tool.plan import TrainPlan
-    from vrspam.tool.table import OpenedTable, RowSample
+    from vrspam.tool.table import OpenedTable
 
 
 class Seen:

@@ -21,7 +21,7 @@ def guess_format(path: str) -> str:
     start = _first_bytes(path)
     _refuse_others(path, start)
     for name, kind in READERS.items():
-        if kind.magic and start.startswith(kind.magic):
+        if kind.begins(start):
             return name
     return _format_of_text(path, start)
 
@@ -116,8 +116,6 @@ OTHERS = (
     OtherFormat("an SPSS file", (".sav", ".zsav", ".por"), (b"$FL2", b"$FL3"), "read_spss"),
     OtherFormat("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD*******LIBRARY",), "read_sas"),
     OtherFormat("a JSON file", (".json", ".jsonl", ".ndjson"), (b"{", b"["), "read_json"),
-    OtherFormat("an old Excel workbook", (".xls",), (b"\xd0\xcf\x11\xe0",), "read_excel"),
-    OtherFormat("an OpenDocument table", (".ods",), (), "read_excel"),
     OtherFormat("an HDF5 file", (".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n",), "read_hdf"),
     OtherFormat("a pickle", (".pkl", ".pickle"), (b"\x80\x04", b"\x80\x05"), "read_pickle"),
     OtherFormat("an ORC file", (".orc",), (b"ORC",), "read_orc"),

@@ -19,9 +19,10 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, RawColumns, StrataWithoutPairs, warn
 from vrspam.estimators.constraints import limits_of
 from vrspam.model.scorer import scorer_of_estimator
-from vrspam.moments import PairSums, RankedPairs
+from vrspam.moments import PairSums
 from vrspam.moments.class_moments import spread
-from vrspam.objective import SQUARED, LossChoice, PenaltyFamily, multiply
+from vrspam.objective import PenaltyFamily, multiply
+from vrspam.pairs import SQUARED, LossChoice, Ranked
 from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers.base import Solution
 from vrspam.tables.frames import check_frame, is_frame
@@ -183,7 +184,7 @@ class PairwiseEstimator(BaseEstimator):
         validate_data(self, rows.X, reset=reset, skip_check_array=True)
         return rows
 
-    def _loss_of_pairs(self, rows: Rows, pairs: RankedPairs) -> LossChoice:
+    def _loss_of_pairs(self, rows: Rows, pairs: Ranked) -> LossChoice:
         """The loss on the pairs that count; one warning if strata have none."""
         if array_api.device_namespace(rows.X) is not None:
             raise ValueError("Pairs inside strata are sorted on the host: give NumPy arrays.")

@@ -15,8 +15,7 @@ from vrspam._utils import array_api, validation
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
 from vrspam.estimators.base import PairwiseEstimator
-from vrspam.moments import RankedPairs
-from vrspam.objective import LossChoice
+from vrspam.pairs import LossChoice, Ranked
 
 
 class PairwiseClassifier(ClassifierMixin, PairwiseEstimator):
@@ -52,7 +51,7 @@ class PairwiseClassifier(ClassifierMixin, PairwiseEstimator):
             return self._loss
         rank = (array_api.on_host(rows.y) == classes[1]).astype(np.float64)
         every_event = np.ones(rank.size, dtype=bool)
-        return self._loss_of_pairs(rows, RankedPairs(rank, every_event, numbers, self.strata_weight == "strata"))
+        return self._loss_of_pairs(rows, Ranked(rank, every_event, numbers, self.strata_weight == "strata"))
 
     def predict(self, X) -> np.ndarray:
         """`classes_[1]` where the score is positive, else `classes_[0]`; for several classes, the highest-scoring one.

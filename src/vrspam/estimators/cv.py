@@ -30,7 +30,8 @@ from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import FoldSource
-from vrspam.objective import LOSSES, LossChoice
+from vrspam.objective import LOSSES
+from vrspam.pairs import LossChoice
 
 
 def is_threshold_rule(value: Any) -> bool:

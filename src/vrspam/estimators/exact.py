@@ -18,7 +18,8 @@ from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.streams import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments, PairMoments, PairSums
-from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.objective import LOSSES, PenaltyFamily
+from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.exact import ExactSolver
 

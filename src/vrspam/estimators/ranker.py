@@ -17,8 +17,9 @@ from vrspam.estimators.base import PairwiseEstimator
 from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.exact import fit_rows
 from vrspam.metrics.concordance import canonical_target
-from vrspam.moments import PairMoments, RankedPairs
-from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.moments import PairMoments
+from vrspam.objective import LOSSES, PenaltyFamily
+from vrspam.pairs import LossChoice, Ranked
 
 
 def read_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
@@ -90,7 +91,7 @@ class PairwiseRanker(PairwiseEstimator):
         if stratum is None and happened[counted].all() and np.unique(time[counted]).size == 2:
             two_classes = rows._replace(y=time < time[counted].max())
             return RankedRows(two_classes, self._loss, higher)  # the AUC
-        pairs = RankedPairs(-time, happened, stratum, self.strata_weight == "strata")
+        pairs = Ranked(-time, happened, stratum, self.strata_weight == "strata")
         return RankedRows(rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs), higher)
 
     def _keep_ranking(self, ranked: RankedRows) -> None:
@@ -100,7 +101,7 @@ class PairwiseRanker(PairwiseEstimator):
         if not hasattr(self, "pairs_"):
             weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
             self.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
-        self._inside_strata = loss.pairs is not None and loss.pairs.stratum is not None
+        self._inside_strata = loss.pairs.units is not None
         del self.classes_
 
     def predict(self, X) -> np.ndarray:

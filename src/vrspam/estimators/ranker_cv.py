@@ -15,7 +15,8 @@ from vrspam.estimators.explained import ExplainedEstimator
 from vrspam.estimators.ranker import PairwiseRanker
 from vrspam.estimators.search import AS_THEY_ARE, ColumnsOfFrames, check_grid, run_search, takes_raw_columns
 from vrspam.features.names import SPELLED_NAMES
-from vrspam.objective import LOSSES, LossChoice
+from vrspam.objective import LOSSES
+from vrspam.pairs import LossChoice
 
 
 class ConcordanceRankerCV(PairwiseRanker, ExplainedEstimator):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -33,12 +32,12 @@ from vrspam.model_selection.choose_model import Selected, choose_map, choose_poi
 from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits, of_counted_rows
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
+from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs
 from vrspam.model_selection.scoring import ROC_AUC, make_scoring
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource
-from vrspam.moments import RankedPairs
-from vrspam.objective import LossChoice, PenaltyFamily
+from vrspam.objective import PenaltyFamily
+from vrspam.pairs import TWO_CLASSES, LossChoice, Pairs, Ranked, whole_units
 from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.path import check_grid_axis
 from vrspam.tables import frames
@@ -107,7 +106,7 @@ def run_search(
     """Cross-validate on validated rows, fit what was chosen, and keep it; rows of weight 0 are left out everywhere."""
     plain = takes_raw_columns(estimator.features, rows.X)
     counted = counted_rows(rows.weights)
-    if plain and groups is None and loss.pairs is None and array_api.device_namespace(rows.X) is not None:
+    if plain and groups is None and loss.pairs.by_class and array_api.device_namespace(rows.X) is not None:
         there = rows if counted is None else take_rows(rows, counted)
         on_device = DeviceFolds.of(estimator.cv, there, classes, estimator.random_state)
         if on_device is not None:
@@ -116,7 +115,7 @@ def run_search(
                 number_all_rows(estimator, counted)
             return
 
-    if loss.pairs is not None and make_scoring(estimator.scoring, estimator.max_fpr) is not ROC_AUC:
+    if not loss.pairs.by_class and make_scoring(estimator.scoring, estimator.max_fpr) is not ROC_AUC:
         raise not_of_pairs(estimator)
     cv = 5 if estimator.cv is None else estimator.cv
     if counted is not None:
@@ -129,9 +128,9 @@ def run_search(
     keep_search(estimator, searched, like=rows.X)
     if counted is not None:
         number_all_rows(estimator, counted)
-    if loss.pairs is not None:
+    if isinstance(loss.pairs, Ranked):
         estimator.pairs_ = float(loss.pairs.pairs_of_strata(rows.weights).sum())
-        estimator.measure_ = "concordance" if loss.pairs.stratum is None else "AUC inside strata"
+        estimator.measure_ = loss.pairs.measure_name
 
 
 def not_of_pairs(estimator: Any) -> ValueError:
@@ -148,39 +147,32 @@ def not_of_pairs(estimator: Any) -> ValueError:
 # Folds, and rows of weight 0, which are no rows.
 
 
-def make_folds(
-    estimator: Any, cv: Any, rows: Rows, classes: np.ndarray, pairs: RankedPairs | None, groups: Any
-) -> FoldedRows:
+def make_folds(estimator: Any, cv: Any, rows: Rows, classes: np.ndarray, pairs: Pairs, groups: Any) -> FoldedRows:
     """The folds of the rows; strata stay whole."""
     units = groups  # rows that folds hold out together
-    if pairs is not None and pairs.stratum is not None:
-        units = whole_units(pairs.stratum, groups)
+    if pairs.units is not None:
+        units = whole_units(pairs.units, groups)
         if int(units.max()) + 1 >= correction.MANY_GROUPS:  # else single rows vary inside fixed strata
             groups = units
-    if pairs is not None and units is None and isinstance(cv, Integral) and int(cv) > 1:
+    if isinstance(pairs, Ranked) and units is None and isinstance(cv, Integral) and int(cv) > 1:
         seed = 0 if estimator.random_state is None else estimator.random_state
         splits = ranked_folds(pairs, int(cv), seed)
     else:
-        splits = make_splits(cv, rows, classes, units, estimator.random_state, ranks_more_than_two(pairs))
-    if pairs is not None:
+        splits = make_splits(cv, rows, classes, units, estimator.random_state, not pairs.has_labels)
+    if isinstance(pairs, Ranked):
         refuse_torn_pairs(pairs, splits, rows.weights)
     positive = array_api.on_host(rows.y) == classes[1]
     return FoldedRows(rows, splits, classes, positive, groups, pairs)
 
 
-def ranks_more_than_two(pairs: RankedPairs | None) -> bool:
-    """Whether rows are ranked by more than two values, and are of two classes only in name."""
-    return pairs is not None and np.unique(pairs.rank).size > 2
-
-
 def splits_of_counted(
-    estimator: Any, rows: Rows, classes: np.ndarray, pairs: RankedPairs | None, groups: Any, counted: np.ndarray
+    estimator: Any, rows: Rows, classes: np.ndarray, pairs: Pairs, groups: Any, counted: np.ndarray
 ) -> list[Split]:
     """The splits of all rows by a splitter, or a list, among the counted rows."""
     units = groups
-    if pairs is not None and pairs.stratum is not None:
-        units = whole_units(pairs.stratum, groups)
-    splits = make_splits(estimator.cv, rows, classes, units, estimator.random_state, ranks_more_than_two(pairs))
+    if pairs.units is not None:
+        units = whole_units(pairs.units, groups)
+    splits = make_splits(estimator.cv, rows, classes, units, estimator.random_state, not pairs.has_labels)
     return of_counted_rows(splits, counted, rows.y.size)
 
 
@@ -190,11 +182,9 @@ def without_weight_zero(
     """The rows of positive weight, the loss on the pairs among them, and their groups."""
     n_rows = rows.y.size
     rows = take_rows(rows, counted)
-    if loss.pairs is not None:
-        pairs = loss.pairs.take(counted)
-        if pairs.stratum is not None:  # numbers without gaps
-            pairs = replace(pairs, stratum=np.unique(pairs.stratum, return_inverse=True)[1])
-        if ranks_more_than_two(pairs):
+    if isinstance(loss.pairs, Ranked):
+        pairs = loss.pairs.take(counted).renumbered()
+        if not pairs.has_labels:
             rows = rows._replace(y=pairs.upper)
         loss = loss.on_pairs(pairs)
     if groups is not None:
@@ -226,7 +216,7 @@ def number_all_rows(estimator: Any, counted: np.ndarray) -> None:
 
 def search_columns(estimator: Any, folds: FoldedRows | DeviceFolds) -> Searched:
     """Choose the penalties for the columns as they are."""
-    search = make_search(estimator, {}, getattr(folds, "pairs", None))
+    search = make_search(estimator, {}, getattr(folds, "pairs", TWO_CLASSES))
     n_features = folds.rows.X.shape[1]
     # Bands of curves need the fits on the folds, and so do out-of-fold scores.
     coefs_bytes = 8 * n_features * folds.n_folds * search.n_points
@@ -278,7 +268,7 @@ def search_blocks(estimator: Any, source: FoldSource, correct: bool = True) -> S
     return Searched(selected, "the rows came in blocks and were not kept; fit reads curves from rows in memory")
 
 
-def make_search(estimator: Any, maps: Mapping[str, Any], pairs: RankedPairs | None = None) -> GridSearch:
+def make_search(estimator: Any, maps: Mapping[str, Any], pairs: Pairs = TWO_CLASSES) -> GridSearch:
     """The grid, how it is solved, and how the point, and the map, are chosen, from the parameters of an estimator."""
     rule = estimator.selection
     if rule in ("auto", "blend"):
@@ -304,7 +294,7 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: RankedPairs | No
         estimator.n_jobs,
         penalty=family,
         scoring=make_scoring(estimator.scoring, estimator.max_fpr),
-        loss=estimator._loss if pairs is None else estimator._loss.on_pairs(pairs),
+        loss=estimator._loss.on_pairs(pairs),
         rule=rule,
         seed=seed,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import vrspam
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam.features.parts import CategoryPart, CurvePart, Effect
 from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
@@ -232,11 +232,10 @@ def _additive_scorer(model: Any, language: str) -> Scorer:
     if scorer.kernels or scorer.trees:
         kinds = " and ".join(["a kernel"] * bool(scorer.kernels) + ["trees"] * bool(scorer.trees))
         raise NotExportable(
-            "The score has parts that depend on several columns at once ({kinds}), and {language} is written column by "
-            "column: export ONNX instead, or train with {additive}.",
-            kinds=kinds,
-            language=language,
-            additive=Parameter("features", "additive"),
+            f"The score has parts that depend on several columns at once ({kinds}), and {language} is written column "
+            "by column: export ONNX instead, or train with ",
+            Fix("features", "additive"),
+            ".",
         )
     return scorer
 

@@ -27,6 +27,7 @@ from vrspam.features.number_names import RecurringNumbers, numbers_as_names, rec
 from vrspam.features.parts import MOST_DEPTH, Block, Parts, TreePart, Trees
 from vrspam.features.scoring import PreparedParts, PreparedTrees
 from vrspam.features.shares import order_categories
+from vrspam.pairs import TWO_CLASSES, Pairs
 from vrspam.tables import frames
 
 PARTS = 5  # of the rows: statistics of categories for the rows of one part come from the other parts
@@ -53,7 +54,7 @@ class TrainingCodes(NamedTuple):
     positive: np.ndarray
     weights: np.ndarray | None
     order: np.ndarray  # (rows,): random numbers that rows of one group share
-    pairs: Any  # of rows; None: all pairs of two classes
+    pairs: Pairs  # that count
     seed: int
 
 
@@ -65,20 +66,6 @@ class CodedColumn(NamedTuple):
     n_codes: int
     # the code of a category of mean share, where training had no absent value: new categories go there
     place_of_absent: int | None = None
-
-
-def targets_of(
-    positive: np.ndarray, weights: np.ndarray | None, pairs: Any, rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """The label in [0, 1] and the weight of each row, for trees that learn from `rows`.
-
-    With pairs of rows, the label of a row is the share of its pairs among these rows in which it is the upper one; its
-    weight is that of the pairs.
-    """
-    if pairs is None:
-        return positive, weights
-    share, mass = pairs.places(weights, rows)
-    return share, np.nan_to_num(mass if weights is None else mass * weights)
 
 
 class LabelledTrees(FeatureMap):
@@ -141,12 +128,17 @@ class LabelledTrees(FeatureMap):
         self.groves_ = [grow((0, np.arange(labels.size)))]
 
     def grower(
-        self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None, pairs: Any = None
+        self,
+        X,
+        positive: np.ndarray,
+        weights: np.ndarray | None,
+        groups: np.ndarray | None = None,
+        pairs: Pairs = TWO_CLASSES,
     ) -> Grower:
         """Return a function that grows the trees of some of these rows; several threads may call it.
 
-        Statistics of categories for the rows of a group come from other groups. With `pairs` of rows, the label of a
-        row is the share of its pairs among these rows in which it is the upper one; its weight is that of the pairs.
+        Statistics of categories for the rows of a group come from other groups. `pairs` say which label and weight
+        a row has among the others of its set.
         """
         X = self._check(X, reset=False)
         n = X.shape[0]
@@ -189,7 +181,7 @@ class LabelledTrees(FeatureMap):
         numbered_rows: tuple[int, np.ndarray],
     ) -> TreePart:
         number, rows = numbered_rows
-        target, weights = targets_of(training.positive, training.weights, training.pairs, rows)
+        target, weights = training.pairs.tree_targets(training.positive, training.weights, rows)
         if weights is not None:
             rows = rows[weights[rows] > 0.0]
         target = target[rows].astype(np.float64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -39,6 +39,17 @@ A choice gives one point the weight 1. A blend gives several points weights: the
 Taken = Callable[[NDArray], NDArray]  # the same from measures of the points, (points, folds, draws)
 # From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
 Measured = Callable[[NDArray], tuple[NDArray, NDArray]]
+
+
+class RankMeasure(Protocol):
+    """What is corrected: the AUC, or the concordance of the pairs that count, of the rows of a sample."""
+
+    def __call__(self, fold: int, lines: NDArray) -> tuple[NDArray, NDArray]:
+        """The measure of each line of scores of the rows of a fold, and the influence of each row, (lines, rows).
+
+        The influence is the change of the measure if the weight of a row grows by one, to first order; the sum of the
+        squares is the variance of the measure of all rows of the fold, also if the sample has only some.
+        """
 
 
 @dataclass(frozen=True)
@@ -250,6 +261,7 @@ def corrected_choice(
     point_auc: NDArray,
     take: Taken,
     *,
+    measure: RankMeasure | None = None,
     other: Callable[[NDArray], NDArray] | None = None,
     seed: int = 0,
     mixed: bool = False,
@@ -262,16 +274,19 @@ def corrected_choice(
     """Correct the AUC of the point, or blend, that `take` chooses on all rows, and give its interval.
 
     `scores` has the scores of the sample's rows at all points, `point_auc` the AUCs on all held-out rows, (points,
-    folds). The choice is by the AUC of drawn rows or by an `other` measure of them, (points, folds, draws); `mixed`
-    means that it is a blend. `before` is the AUC to correct; by default it comes from `point_auc`, or for a blend from
-    the sample. `optimism_by` computes the optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0,
-    for an unknown share, gives the widest interval. `fixed` is the same for the optimism. If rows belong to groups, the
-    error comes from `clusters`; otherwise all is NaN, with a warning, if no fold has two rows of each class.
+    folds); `measure` computes them on the sample, by default for two classes. The choice is by the AUC of drawn
+    rows or by an `other` measure of them, (points, folds, draws); `mixed` means that it is a blend. `before` is the
+    AUC to correct; by default it comes from `point_auc`, or for a blend from the sample. `optimism_by` computes the
+    optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0, for an unknown share, gives the
+    widest interval. `fixed` is the same for the optimism. If rows belong to groups, the error comes from
+    `clusters`; otherwise all is NaN, with a warning, if no fold has two rows of each class.
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
         return CorrectedAUC(*[float("nan")] * 3)
-    moves = influences(sample, scores)
+    if measure is None:
+        measure = TwoClassMeasure(sample)
+    moves = measure_folds(sample, measure, scores.T)[1]
 
     def rule(weights: NDArray) -> NDArray:
         """The choice on drawn rows; their AUCs are those of all rows plus the influences, to first order."""
@@ -283,39 +298,37 @@ def corrected_choice(
         ]
         return take(np.stack(drawn, axis=1))
 
-    def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
+    def measure_chosen(lines: NDArray) -> tuple[NDArray, NDArray]:
         """AUCs and influences of choices; mixtures are all measured on the sample, to be comparable."""
-        if not mixed:
-            points = lines.argmax(axis=1)
-            return point_auc[points], moves[points]
-        mixtures = lines @ scores.T
-        if sample.of_pairs is not None:
-            found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
-            return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
-        auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # for folds with rows of one class
-        for number, part in enumerate(sample.parts):
-            if np.unique(sample.positive[part]).size == 2:
-                auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
-        return auc, influences(sample, mixtures.T)
+        if mixed:
+            return measure_folds(sample, measure, lines @ scores.T)
+        points = lines.argmax(axis=1)
+        return point_auc[points], moves[points]
 
     everything = rule(np.ones((sample.rows.size, 1))).T
-    auc, moved = measure(everything)
+    auc, moved = measure_chosen(everything)
     if optimism_by is None:
         most_draws = 400 if other is None else 50  # another measure must be computed anew for each draw
-        optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws, fixed)
+        optimism, variance_of_choice = optimism_of(rule, measure_chosen, sample, seed, mixed, most_draws, fixed)
     else:
-        optimism, variance_of_choice = optimism_by(everything[0]), 0.0
-    before = float(auc.mean()) if before is None else before
+        optimism = optimism_by(everything[0])
+        variance_of_choice = 0.0
+    if before is None:
+        before = float(auc.mean())
     score = float(np.clip(before - optimism, 0.0, 1.0))
     if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):
         warn(FewGroups(clusters.n_groups))
         return CorrectedAUC(score, float("nan"), float("nan"), optimism)
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
-    error, widened = standard_error(sample, moved[0]), sample.widening(stable)
-    freedom, rows = np.inf, (float(sample.totals[0]), float(sample.totals[1]))
+    widened = sample.widening(stable)
+    error = standard_error(sample, moved[0])
+    freedom = np.inf
+    rows = (float(sample.totals[0]), float(sample.totals[1]))
     if clusters is not None:  # Student's t widens this error from few groups
-        error, freedom = clusters.error, clusters.freedom
-        rows = rows if clusters.rows is None else clusters.rows
+        error = clusters.error
+        freedom = clusters.freedom
+        if clusters.rows is not None:
+            rows = clusters.rows
     if error == np.inf:  # all rows of a class are of one group
         return CorrectedAUC(score, 0.0, 1.0, optimism)
     if error > 0.0:
@@ -343,9 +356,7 @@ class Sample:
     sizes: NDArray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
     totals: tuple[int, int]  # the same for all folds together, each row counted once
     held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
-    pairs: Any = None  # the pairs of training rows that count, if not all of two classes
-    by_strata: bool = False  # whether units are whole strata: then each pair is inside a unit
-    of_pairs: Callable[[Sample, slice, NDArray], tuple[NDArray, NDArray]] | None = None  # measures `pairs`
+    whole_strata: bool = False  # whether units are whole strata: then each pair that counts is inside a unit
     n_units: int = field(init=False)  # rows or groups that are drawn
     parts: list[slice] = field(init=False)  # where the rows of each fold lie
     kept: NDArray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
@@ -389,42 +400,49 @@ def draw_sample(
     groups: Any,
     n_points: int,
     seed: int,
+    *,
+    whole_strata: bool = False,
 ) -> Sample:
     """Draw the held-out rows whose scores are kept: all of them, or a random part of each class, or of the groups.
 
     `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
     `n_points` the points of all grids. With many groups, some groups are kept with all their rows; with few,
-    some rows of each.
+    some rows of each. `whole_strata` says that groups are whole strata.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
+    counts = uses > 0
     if weights is not None:
         weights = weights / weights.max()  # sums of very large weights stay finite
-    counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
-    each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
-    most = min(MOST_ROWS, max(400, MOST_VALUES // each))
+        counts &= weights > 0
+    times = max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))  # that a row is held out
+    most = min(MOST_ROWS, max(400, MOST_VALUES // (n_points * times)))
+
     unit = np.arange(positive.size) if groups is None else group_numbers(groups, positive.size)
     sizes = np.bincount(unit[counts])
     if groups is not None and sizes.size >= MANY_GROUPS:
         order = rng.permutation(sizes.size)
-        kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
+        n_kept = int(np.searchsorted(np.cumsum(sizes[order]), most, "right"))
+        kept = counts & np.isin(unit, order[: max(2, n_kept)])
     else:
         kept = np.zeros(positive.size, dtype=bool)
         sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
         kept[np.concatenate(some_of_each_class(sides, most, rng))] = True
+
     places = [np.flatnonzero(kept[part]) for part in parts]
     rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
     return Sample(
-        rows,
-        positive[rows],
-        np.repeat(np.arange(len(parts)), list(map(len, places))),
-        np.ones(rows.size) if weights is None else weights[rows].astype(np.float64),
-        np.concatenate(places),
-        np.unique(unit[rows], return_inverse=True)[1],
-        np.stack([np.bincount(positive[part[counts[part]]], minlength=2) for part in parts]),
-        (int(negatives), int(positives)),
-        float(np.mean([part.size / size for part, size in zip(parts, trained, strict=True)])),
+        rows=rows,
+        positive=positive[rows],
+        fold=np.repeat(np.arange(len(parts)), [some.size for some in places]),
+        weights=np.ones(rows.size) if weights is None else weights[rows].astype(np.float64),
+        places=np.concatenate(places),
+        unit=np.unique(unit[rows], return_inverse=True)[1],
+        sizes=np.stack([np.bincount(positive[part[counts[part]]], minlength=2) for part in parts]),
+        totals=(int(negatives), int(positives)),
+        held_out_per_trained=float(np.mean([part.size / size for part, size in zip(parts, trained, strict=True)])),
+        whole_strata=whole_strata,
     )
 
 
@@ -481,32 +499,43 @@ def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
     return float(np.clip(beyond / room, 0.0, 1.0)) if room > 0.0 else 0.0
 
 
-def influences(sample: Sample, scores: NDArray) -> NDArray:
-    """The change of a fold's AUC if the weight of a row grows by one, to first order; an array (points, rows).
+class TwoClassMeasure:
+    """The AUC of the rows of a sample by lines of scores, and the influences of the rows.
 
     A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
-    likewise. The sum of the squares is DeLong's variance of the AUC of all rows, also if the sample has only some.
-    Folds with two rows of each class also stand for the other folds.
+    likewise. The sum of the squares is DeLong's variance. Folds with two rows of each class also stand for the other
+    folds, whose rows have no influence.
     """
-    varying = sample.kept.min(axis=1) >= 2
-    scale = np.sqrt(varying.size / varying.sum())
-    found = np.zeros(scores.T.shape)
-    if sample.of_pairs is not None:
-        for part in sample.parts:
-            _, found[:, part] = sample.of_pairs(sample, part, scores[part].T)
-        return found
-    for number, part in enumerate(sample.parts):
-        if not varying[number]:
-            continue
-        positive, weights = sample.positive[part], sample.weights[part]
-        placed = placements(positive, scores[part].T, weights)
-        moves = np.empty_like(placed)
-        for side, size in zip((~positive, positive), sample.sizes[number], strict=True):
-            kept, given = int(side.sum()), weights[side]
-            share = given / given.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
-            moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
-        found[:, part] = scale * moves
-    return found
+
+    def __init__(self, sample: Sample):
+        self.sample = sample
+        self.varies = sample.kept.min(axis=1) >= 2
+        self.scale = np.sqrt(self.varies.size / max(self.varies.sum(), 1))
+
+    def __call__(self, fold: int, lines: NDArray) -> tuple[NDArray, NDArray]:
+        """½ for a fold with rows of one class."""
+        part = self.sample.parts[fold]
+        positive, weights = self.sample.positive[part], self.sample.weights[part]
+        if np.unique(positive).size < 2:
+            return np.full(len(lines), 0.5), np.zeros(lines.shape)
+        auc = roc_auc_columns(positive, lines.T, weights)
+        moves = np.zeros(lines.shape)
+        if not self.varies[fold]:
+            return auc, moves
+        placed = placements(positive, lines, weights)
+        for side, size in zip((~positive, positive), self.sample.sizes[fold], strict=True):
+            kept = int(side.sum())
+            share = weights[side] / weights[side].sum()
+            centred = placed[:, side] - (placed[:, side] @ share)[:, np.newaxis]
+            moves[:, side] = self.scale * share * np.sqrt(kept / max(kept - 1, 1) * kept / size) * centred
+        return auc, moves
+
+
+def measure_folds(sample: Sample, measure: RankMeasure, lines: NDArray) -> tuple[NDArray, NDArray]:
+    """The measure of each line of scores in each fold, (lines, folds), and the influences, (lines, rows)."""
+    of_folds = [measure(fold, lines[:, part]) for fold, part in enumerate(sample.parts)]
+    values = np.stack([values for values, _ in of_folds], axis=1)
+    return values, np.concatenate([moves for _, moves in of_folds], axis=1)
 
 
 def optimism_of(

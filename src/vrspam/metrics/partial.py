@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam.metrics import intervals, roc
 
 EQUAL = 1e-12  # numbers that differ by less, relative to their size, are equal but for rounding
@@ -126,16 +126,14 @@ def standardise(share: Any, max_fpr: float) -> Any:
 def check_max_fpr(max_fpr: float, negatives: int | None = None, of_fold: bool = False) -> None:
     """Refuse a number that is not a share, or that is less than one of the negatives (`of_fold`: of a fold)."""
     if not 0.0 < max_fpr <= 1.0:
-        raise WordedError("{given} must be above 0 and at most 1.", given=Parameter("max_fpr", max_fpr))
+        raise VrspamError(Fix("max_fpr", max_fpr), " must be above 0 and at most 1.")
     if negatives is not None and max_fpr * negatives < 1.0 - EQUAL:
-        raise WordedError(
-            "{part} of the {negatives} negative rows{held_out} is less than one: use a larger share,{folds} or more "
-            "rows.",
-            part=Parameter("max_fpr", max_fpr),
-            negatives=negatives,
-            held_out=" that a fold holds out" if of_fold else "",
-            folds=" fewer folds," if of_fold else "",
-        )
+        rows = f" of the {negatives} negative rows"
+        advice = " is less than one: use a larger share, or more rows."
+        if of_fold:
+            rows += " that a fold holds out"
+            advice = " is less than one: use a larger share, fewer folds, or more rows."
+        raise VrspamError(Fix("max_fpr", max_fpr), rows, advice)
 
 
 def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:

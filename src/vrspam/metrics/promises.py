@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, binom
 
-from vrspam._utils.findings import Fix, Note
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import Fix, Note, VrspamError
 from vrspam.metrics.roc import checked_scores, positive_rows
 from vrspam.metrics.thresholds import ChosenThreshold, Curve
 
@@ -42,11 +40,8 @@ def choose_threshold(
             holds = curve.hits >= asked * called * (1.0 - 1e-12)
         place = int(np.flatnonzero(holds & (called > 0.0))[-1]) if (holds & (called > 0.0)).any() else 0
         if place == 0:
-            raise WordedError(
-                "no threshold keeps {given} on held-out rows: give {way}",
-                given=Fix(rule, asked),
-                way="a smaller number" if rule == "precision" else "a larger number",
-            )
+            size = "smaller" if rule == "precision" else "larger"
+            raise VrspamError("no threshold keeps ", Fix(rule, asked), f" on held-out rows: give a {size} number")
     return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
 
 
@@ -67,7 +62,7 @@ def stored_threshold(
     if weights is None and not grouped and asked < 1.0:
         try:
             promised = promised_threshold(positive, scores, **{rule: asked})
-        except WordedError as error:
+        except VrspamError as error:
             reason = error.note
         else:
             curve = Curve.of(positive, scores)
@@ -192,9 +187,11 @@ def promised_threshold(
     if outside == 0:
         least = int(np.ceil(np.log(risk) / np.log(kept)))
         rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
-        words = "{m} {rows} are too few to promise {given} with {sure:g} % confidence: it takes {least}. Promise less, "
-        fields: dict[str, Any] = {"m": m, "rows": rows, "sure": 100 * confidence, "least": least}
-        raise WordedError(f"{words}or collect more rows.", **fields, given=Fix(measure, share))
+        raise VrspamError(
+            f"{m} {rows} are too few to promise ",
+            Fix(measure, share),
+            f" with {100 * confidence:g} % confidence: it takes {least}. Promise less, or collect more rows.",
+        )
     if measure == "recall":
         threshold = float(judged[outside - 1])
         found = float(np.mean(judged >= threshold))
@@ -214,9 +211,13 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
     risk = (1.0 - confidence) / max(above.size, 1)
     bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
     if not np.any(bounds >= share):
-        words = "No threshold shows {given} with {sure:g} % confidence; the highest shown precision is {most:.2g}. "
-        fields: dict[str, Any] = {"sure": 100 * confidence, "most": float(bounds.max(initial=0.0))}
-        raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Fix("precision", share))
+        highest = float(bounds.max(initial=0.0))
+        raise VrspamError(
+            "No threshold shows ",
+            Fix("precision", share),
+            f" with {100 * confidence:g} % confidence; the highest shown precision is {highest:.2g}. Promise less, or "
+            "collect more rows.",
+        )
     count = int(above[bounds >= share].max())
     threshold = float(np.nextafter(ranked[count], np.inf))
     return PromisedThreshold(threshold, "precision", share, float(hits[count] / count), confidence, count)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import CategoryPart, Effect, KernelPart, Parts, TreePart, lines_alone
@@ -23,7 +23,7 @@ from vrspam.tables.schema import Schema
 NUMBER, TEXT, DATE = "number", "text", "date"
 
 
-class NotExportable(WordedError):
+class NotExportable(VrspamError):
     """A model, or a part of one, that the format cannot hold; the message says why.
 
     Examples

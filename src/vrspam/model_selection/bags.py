@@ -200,11 +200,10 @@ def _order_of_units(folds: FoldedRows, rows: np.ndarray) -> tuple[np.ndarray, np
     Parts that are dealt in this order in turn have about as many positives each.
     """
     units = folds.groups
-    if units is None and folds.pairs is not None:
-        units = folds.pairs.stratum
+    if units is None:
+        units = folds.pairs.units
     unit = np.arange(rows.size) if units is None else group_numbers(np.asarray(units)[rows], rows.size)
-    ranked = folds.pairs is not None and np.unique(folds.pairs.rank).size > 2  # of two classes only in name
-    positives = np.bincount(unit, None if ranked else folds.positive[rows])
+    positives = np.bincount(unit, folds.positive[rows] if folds.pairs.has_labels else None)
     drawn = np.random.default_rng(0).permutation(positives.size)
     return drawn[np.argsort(-positives[drawn], kind="stable")], unit
 

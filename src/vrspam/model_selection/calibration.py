@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 
 METHODS = ("sigmoid", "isotonic")
 LEAST_SIGNAL = 0.05  # of the distance between the classes: the slope of a calibration stays positive
@@ -145,8 +145,7 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     2.0 0.5
     """
     if method not in METHODS:
-        wanted = Parameter("calibration", method)
-        raise WordedError("{wanted} is not known; give {known}", wanted=wanted, known=" or ".join(METHODS))
+        raise VrspamError(Fix("calibration", method), f" is not known; give {' or '.join(METHODS)}")
     if array_api.device_namespace(scores) is None:
         scores = np.asarray(scores, dtype=np.float64)
     xp = array_api.device_namespace(scores) or np

@@ -194,7 +194,7 @@ def select_and_correct(
         stable = min(stable, stable_share(scores_of(mapped.rows.X, sample.rows, densest), overlap, sample))
 
     nested = clusters = None
-    if isinstance(folds, FoldedRows) and folds.groups is not None and folds.pairs is None:
+    if isinstance(folds, FoldedRows) and folds.groups is not None and folds.pairs.by_class:
         numbers = group_numbers(folds.groups, folds.rows.y.size)
         # Pairs of rows in different folds count too: a fold of few groups has hardly any pairs of two groups.
         clusters = Clusters.of(held_out.positive, held_out.scores, held_out.weights, numbers[held_out.places])

@@ -20,12 +20,11 @@ from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.correction import OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.refit import Fitted, fitted_alone, fitted_blend, without_matrices
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.selection import Points, SelectionRule, choose
-from vrspam.moments import RankedPairs
+from vrspam.pairs import Pairs
 
 # Errors with which a map leaves a comparison; any other error is one of the caller, or a defect.
 CANNOT_BE_FITTED = (TooManyFeatures, MapNotFitted, np.linalg.LinAlgError)
@@ -73,7 +72,7 @@ class Comparison:
         if search.rule == "blend":  # even one candidate: the correction would measure it on the sample
             more["before"] = mean_auc_of_folds(held_out, search.loss.pairs)
         points = Points.of([(scores.auc, scores.grid) for scores in of_candidates])
-        return correct(sample, kept, points, search.rule, search.seed, other, **more)
+        return correct(sample, kept, points, search.rule, search.seed, other, pairs=search.loss.pairs, **more)
 
     def table(self) -> dict[str, list]:
         """`selection_` of the estimators: candidates with their CV score, one list for each column of the table."""
@@ -93,7 +92,7 @@ def by_point(scores: np.ndarray) -> np.ndarray:
     return scores.reshape(-1, scores.shape[-1])
 
 
-def mean_auc_of_folds(held_out: HeldOut, pairs: RankedPairs | None) -> float:
+def mean_auc_of_folds(held_out: HeldOut, pairs: Pairs) -> float:
     """The mean over the folds of the AUC of held-out scores; ½ for a fold whose rows are of one class."""
     aucs = []
     for number in np.unique(held_out.fold):
@@ -102,9 +101,9 @@ def mean_auc_of_folds(held_out: HeldOut, pairs: RankedPairs | None) -> float:
         if np.unique(positive[weights > 0.0]).size < 2:
             aucs.append(0.5)
             continue
-        places = None if pairs is None else held_out.places[rows]
+        places = None if held_out.places is None else held_out.places[rows]
         scores = held_out.scores[rows, np.newaxis]
-        aucs.append(measure_columns(pairs, places, positive, scores, weights)[0])
+        aucs.append(pairs.columns(places, positive, scores, weights)[0])
     return float(np.mean(aucs))
 
 

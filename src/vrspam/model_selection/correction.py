@@ -13,9 +13,9 @@ import numpy as np
 
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
 from vrspam.metrics.correction import Sample, Taken, corrected_choice
-from vrspam.model_selection.pairs import of_pairs
 from vrspam.model_selection.scoring import Scoring
 from vrspam.model_selection.selection import Points, SelectionRule, choose
+from vrspam.pairs import TWO_CLASSES, Pairs
 
 
 def correct(
@@ -26,15 +26,15 @@ def correct(
     seed: int,
     other: OtherMeasure | None = None,
     nested: Nested | None = None,
+    pairs: Pairs = TWO_CLASSES,
     **more: Any,
 ) -> CorrectedAUC:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
     `scores` has the scores of the sample's rows at all points; `other` is the measure that chooses, if it is not the
     AUC; with few groups, `nested` gives the optimism, from a choice made anew without each fold. `before`, `stable` and
-    `clusters` are as in `corrected_choice`.
+    `clusters` are as in `corrected_choice`. `pairs` are those that count.
     """
-    sample.of_pairs = None if sample.pairs is None else of_pairs
     spreads = sample.spreads(scores)[:, np.newaxis]
 
     def take(measured: np.ndarray) -> np.ndarray:
@@ -47,6 +47,7 @@ def correct(
         scores,
         points.measured,
         take,
+        measure=pairs.measure(sample),
         other=None if other is None else partial(other.drawn, sample, scores),
         seed=seed,
         mixed=rule == "blend",

@@ -12,7 +12,6 @@ import numpy as np
 
 from vrspam.metrics.correction import Sample
 from vrspam.model_selection.held_out import HeldOut, as_they_are, in_range
-from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource, over_folds
@@ -241,7 +240,7 @@ def measure_rows(
     part: HeldOut, search: GridSearch, exponents: np.ndarray, intercepts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The AUC, and the measure that chooses, of each column of scores by coefficients `in_range`."""
-    auc = measure_columns(search.loss.pairs, part.places, part.positive, part.scores, part.weights)
+    auc = search.loss.pairs.columns(part.places, part.positive, part.scores, part.weights)
     if search.scoring is ROC_AUC:
         return auc, auc
     values = part.scores

@@ -5,7 +5,7 @@ from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.sources import KEPT_BYTES, RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.objective import SQUARED
+from vrspam.pairs import SQUARED
 from vrspam.solvers import SolverName
 
 

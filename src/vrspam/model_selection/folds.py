@@ -15,7 +15,7 @@ from vrspam.metrics import correction
 from vrspam.metrics.folds import torn_groups
 from vrspam.model_selection.group_splits import ImpossibleFolds, group_folds
 from vrspam.model_selection.held_out import HeldOut, scores_of
-from vrspam.moments import RankedPairs
+from vrspam.pairs import TWO_CLASSES, Pairs
 
 
 class Split(NamedTuple):
@@ -33,7 +33,7 @@ class FoldedRows(NamedTuple):
     classes: np.ndarray
     positive: np.ndarray  # which rows are positive, on the host
     groups: Any = None  # the group of each row, if rows belong together
-    pairs: RankedPairs | None = None  # the pairs that count, if not all pairs of two classes
+    pairs: Pairs = TWO_CLASSES  # the pairs that count
 
     @property
     def n_folds(self) -> int:
@@ -41,14 +41,20 @@ class FoldedRows(NamedTuple):
 
     def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept."""
-        parts, trained = [split.validation for split in self.splits], [split.train.size for split in self.splits]
-        weights = None if self.rows.weights is None else on_host(self.rows.weights)
-        sample = correction.draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
-        sample.pairs, stratum = self.pairs, None if self.pairs is None else self.pairs.stratum
-        if stratum is not None and self.groups is not None:
-            units = correction.group_numbers(self.groups, stratum.size)
-            sample.by_strata = torn_groups(stratum, units) == 0
-        return sample
+        strata = self.pairs.units
+        whole_strata = False
+        if strata is not None and self.groups is not None:
+            whole_strata = torn_groups(strata, correction.group_numbers(self.groups, strata.size)) == 0
+        return correction.draw_sample(
+            parts=[split.validation for split in self.splits],
+            trained=[split.train.size for split in self.splits],
+            positive=self.positive,
+            weights=None if self.rows.weights is None else on_host(self.rows.weights),
+            groups=self.groups,
+            n_points=n_points,
+            seed=seed,
+            whole_strata=whole_strata,
+        )
 
     def overlap(self) -> np.ndarray:
         """The number of training rows that each two folds have in common."""

@@ -24,13 +24,8 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, over_folds
 from vrspam.moments import ClassMoments, PairSums
-from vrspam.objective import (
-    LossChoice,
-    Objective,
-    PenaltyFamily,
-    SmoothLoss,
-    SquaredPairLoss,
-)
+from vrspam.objective import Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss
+from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import ExactSolver
@@ -107,9 +102,7 @@ def score_trees(
     index = np.concatenate(parts)
 
     rows = Rows(np.concatenate(means)[:, np.newaxis], y[index], None if weights is None else weights[index])
-    of_these = search
-    if folds.pairs is not None:
-        of_these = replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
+    of_these = replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
     varies = any(np.ptp(scores) > 0.0 for scores in scores_that_count(means, parts, weights))
     fit = fit_one_score(rows, folds.classes, of_these, varies)
 
@@ -133,8 +126,7 @@ def grow_trees(features: LabelledTrees, folds: FoldedRows, bags: Bags, n_jobs: i
     """Grow the trees of each set of rows, which the map keeps, and score the rows that folds hold out by them."""
     X, y, weights = folds.rows
     groups = None if folds.groups is None else group_numbers(folds.groups, y.size)
-    ranked = folds.pairs is not None and np.unique(folds.pairs.rank).size > 2
-    grow = features.grower(X, folds.positive, weights, groups, folds.pairs if ranked else None)
+    grow = features.grower(X, folds.positive, weights, groups, folds.pairs)
     needed = 4 * y.size * X.shape[1] + (1 << 24)  # codes, gradients and histograms
     features.groves_ = over_folds(grow, list(enumerate(bags.rows)), FoldProblem(True, False, needed), n_jobs)
 

@@ -19,11 +19,8 @@ from vrspam.metrics.groups import Clusters, influence, placements
 from vrspam.metrics.roc import quantile, roc_auc_columns
 from vrspam.metrics.thresholds import Estimate
 from vrspam.model_selection.held_out import scores_of
-from vrspam.objective import (
-    SQUARED,
-    SquaredPairLoss,
-    l2_unit,
-)
+from vrspam.objective import SquaredPairLoss, l2_unit
+from vrspam.pairs import SQUARED
 from vrspam.solvers.path import solve_grid
 
 

@@ -22,7 +22,6 @@ from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.compare import CANNOT_BE_FITTED, Watch, weights_of
 from vrspam.model_selection.folds import FoldedRows, Split
 from vrspam.model_selection.maps_in_memory import FEW_BYTES, MapsInMemory, NotLearnt, learn_maps
-from vrspam.model_selection.pairs import have_pairs
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
@@ -89,11 +88,6 @@ def lacks_a_class(part: FoldedRows) -> bool:
     return any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split)
 
 
-def lacks_pairs(part: FoldedRows) -> bool:
-    """Whether only certain pairs of rows count, and a part of some fold has none."""
-    return part.pairs is not None and not have_pairs(part.pairs, part.splits, part.rows.weights)
-
-
 class Heat(NamedTuple):
     """A comparison of maps on a part of the rows: how many rows, landmarks and folds it has at most."""
 
@@ -106,7 +100,7 @@ class Heat(NamedTuple):
     ) -> list[Candidate]:
         """Cross-validate each map on the part; empty if the part is too small."""
         part = self._part(folds, rng)
-        if lacks_a_class(part) or lacks_pairs(part):
+        if lacks_a_class(part) or not part.pairs.have_pairs(part.splits, part.rows.weights):
             return []
         small = {name: self._smaller(features) for name, features in maps.items()}
         try:
@@ -114,7 +108,7 @@ class Heat(NamedTuple):
         except (NearlyAllDiffer, NotLearnt):
             # Perhaps the part is too small. If all rows have the same problem, `choose_map` raises the error.
             return []
-        loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
+        loss = search.loss.on_pairs(part.pairs)
         evaluated = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
         return [evaluated[name] for name in maps if name in evaluated]
 
@@ -132,7 +126,7 @@ class Heat(NamedTuple):
         """Some rows (half of them of each class, or all rows of a class that has fewer) and their folds."""
         X, y, weights = folds.rows
         counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
-        strata = None if folds.pairs is None else folds.pairs.stratum
+        strata = folds.pairs.units
         if strata is None:
             sides = [np.flatnonzero(counts & (folds.positive == side)) for side in (False, True)]
             index = np.sort(np.concatenate(some_of_each_class(sides, self.rows, rng)))
@@ -144,7 +138,7 @@ class Heat(NamedTuple):
         place[index] = np.arange(index.size)
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
         rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
-        pairs = None if folds.pairs is None else folds.pairs.take(index)
+        pairs = folds.pairs.take(index)
         groups = None if folds.groups is None else group_numbers(folds.groups, y.size)[index]
         return FoldedRows(rows, splits, folds.classes, folds.positive[index], groups, pairs)
 

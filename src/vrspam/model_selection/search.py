@@ -7,12 +7,8 @@ from typing import Any
 
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
-from vrspam.objective import (
-    ELASTIC_NET,
-    SQUARED,
-    LossChoice,
-    PenaltyFamily,
-)
+from vrspam.objective import ELASTIC_NET, PenaltyFamily
+from vrspam.pairs import SQUARED, LossChoice
 from vrspam.solvers.exact import ExactSolver
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, check_grid_axis
 

@@ -20,8 +20,9 @@ from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import BLOCK_BYTES, HeldOut, score_rows
-from vrspam.moments import AddableSums, ClassMoments, FinishedMoments, PairSums
-from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
+from vrspam.moments import AddableSums, FinishedMoments, PairSums
+from vrspam.objective import SmoothLoss, SquaredPairLoss
+from vrspam.pairs import SQUARED, LossChoice
 from vrspam.solvers import SolverName, choose_solver
 from vrspam.tables.frames import BLOCK_ENTRIES
 
@@ -130,7 +131,7 @@ class RowsInMemory:
             )
         # With very many rows, the last product of the features may be applied to the moments, not to the rows.
         gathered, self._finished = rows, lambda moments: moments
-        whole = loss.pairs is not None  # sums over pairs need the features themselves
+        whole = not loss.pairs.by_class  # sums over pairs need the features themselves
         if self.mapped and self.solver == "moments" and not whole and (unfinished := X.unfinished()) is not None:
             gathered = rows._replace(X=unfinished[0])
             self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
@@ -142,7 +143,7 @@ class RowsInMemory:
         self._in_turn = self.on_device or (self.mapped and not isinstance(X.features, FeatureMap))
         self._validation: list[AddableSums] = []
         # Folds of whole strata add up; pairs of rows in different folds do not.
-        self._adds = loss.pairs is None or loss.pairs.stratum is not None
+        self._adds = loss.pairs.adds_up
         self._total = self._gather_total(n_jobs)
         self.total = self._finished(self._total)
         self._held_rows = hold_features(X) if loss.needs_rows else X
@@ -215,34 +216,44 @@ class RowsInMemory:
         return self._finished(self._gather(train))
 
     def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
-        """The loss on the training part: from its moments, or by products with the rows."""
-        X, y, weights = self.rows
+        """The loss on the training part: from its moments, by products with the rows, or on the rows."""
+        if self.loss.needs_rows:
+            return self._loss_on_rows(fold)
         if self.solver == "moments":
-            moments = self.training_moments(fold)
-            if not self.loss.needs_rows:
-                # features that are indicators of many categories
-                exclusive = getattr(X, "exclusive", ()) if self.loss.pairs is None else ()
-                return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
-        train, held = self.splits[fold].train, self._held_rows
-        if self.loss.pairs is not None:
-            moments = moments if self.solver == "moments" else self._gather(train)
-            made: SmoothLoss = (
-                self.loss.from_rows(held, self.is_positive, weights, moments, train)
-                if self.loss.needs_rows
-                else self.loss.by_products(self.rows, moments, train)
-            )
-            return made, moments.means.mean(axis=0)
-        inside = np.bincount(train, minlength=y.size).astype(np.float64)  # weights that are 0 outside the training part
-        inside = inside if weights is None else inside * weights
-        if self.solver == "products":  # means and variances are enough
-            moments = ClassMoments(X.shape[1], classes=self.classes, scatter=False).add_checked(X, y, inside)
-        make = self.loss.from_rows if self.loss.needs_rows else SquaredPairLoss.from_rows
-        if self.loss.needs_rows and isinstance(held, np.ndarray) and train.size * held[:1].nbytes <= self.copied_bytes:
-            weights = None if weights is None else weights[train]
-            loss = make(held[train], self.is_positive[train], weights, moments)
+            return self._loss_of_moments(fold)
+        return self._loss_by_products(fold)
+
+    def _loss_of_moments(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
+        moments = self.training_moments(fold)
+        exclusive = ()
+        if self.loss.pairs.by_class:  # features that are indicators of many categories
+            exclusive = getattr(self.rows.X, "exclusive", ())
+        return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
+
+    def _loss_by_products(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
+        train = self.splits[fold].train
+        moments = self._sums_without_matrices(train)
+        rows = self.rows._replace(X=self._held_rows)
+        return self.loss.by_products(rows, self.classes, moments, train), moments.means.mean(axis=0)
+
+    def _loss_on_rows(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
+        train = self.splits[fold].train
+        weights = self.rows.weights
+        held = self._held_rows
+        moments = self.training_moments(fold) if self.solver == "moments" else self._sums_without_matrices(train)
+        is_small = isinstance(held, np.ndarray) and train.size * held[:1].nbytes <= self.copied_bytes
+        if self.loss.pairs.by_class and is_small:
+            of_train = None if weights is None else weights[train]
+            loss = self.loss.from_rows(held[train], self.is_positive[train], of_train, moments)
         else:
-            loss = make(held, self.is_positive, inside, moments)
+            loss = self.loss.from_rows(held, self.is_positive, weights, moments, train)
         return loss, moments.means.mean(axis=0)
+
+    def _sums_without_matrices(self, train: np.ndarray) -> PairSums:
+        """Means and variances are enough."""
+        if not self.loss.pairs.by_class:
+            return self._gather(train)
+        return self.loss.gather(self.rows, self.classes, train, scatter=False)
 
     def points_at_once(self, fold: int) -> int:
         """As many points as have scores of a few megabytes, or of one block on a device."""

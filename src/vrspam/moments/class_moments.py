@@ -11,7 +11,6 @@ import numpy as np
 from vrspam._utils import array_api
 from vrspam._utils.arrays import own_arrays
 from vrspam._utils.atomic import replacing
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
@@ -20,15 +19,7 @@ from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, 
 from vrspam.moments._statistics import ClassStatistics, check_range, same
 from vrspam.moments.base import NO_MATRIX, AddableSums, PairErrors, PairStatistics, PairSums, check_alike
 
-documented = share_texts("""
-classes : array-like of two labels, optional
-    The labels (negative, positive) in sorted order; otherwise found as rows come in.
-scatter : bool, default=True
-    Keep the d×d scatter of each class. With False only its diagonal is kept.
-""")
 
-
-@documented
 class ClassMoments(AddableSums):
     """Size, mean and scatter of each of two classes; moments of different rows can be added and subtracted.
 
@@ -36,7 +27,10 @@ class ClassMoments(AddableSums):
     ----------
     n_features : int, optional
         Number of features; taken from the first block when left out.
-    {classes, scatter}
+    classes : array-like of two labels, optional
+        The labels (negative, positive) in sorted order; otherwise found as rows come in.
+    scatter : bool, default=True
+        Keep the d×d scatter of each class. With False only its diagonal is kept.
     half_life : float, optional
         Each new row multiplies the weight of all rows before it by 2^(-1/half_life): old rows are forgotten, and
         the statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a

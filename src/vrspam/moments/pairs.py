@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -46,10 +46,10 @@ class RankedPairs:
     stratum: np.ndarray | None = None  # numbers; None for one stratum
     same_strata: bool = False  # whether each stratum weighs the same, whatever its number of pairs
 
-    def take(self, index: np.ndarray) -> RankedPairs:
+    def take(self, index: np.ndarray) -> Self:
         """The pairs of some of the rows."""
         stratum = None if self.stratum is None else self.stratum[index]
-        return RankedPairs(self.rank[index], self.event[index], stratum, self.same_strata)
+        return type(self)(self.rank[index], self.event[index], stratum, self.same_strata)
 
     @cached_property
     def _order(self) -> np.ndarray:

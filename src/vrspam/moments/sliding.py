@@ -11,14 +11,13 @@ from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows
 from vrspam.moments._rounding import UNIT, gamma, relative, two_sum
 from vrspam.moments._statistics import ClassStatistics
-from vrspam.moments.class_moments import ClassMoments, documented
+from vrspam.moments.class_moments import ClassMoments
 
 # Subtracting rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
 # the column is computed afresh, so that traces of rows that have left the window stay below 1e-11 of the rest.
 TRACE = 1e4
 
 
-@documented
 class SlidingMoments:
     """Moments of the last `window_rows` rows of a stream, and of no others.
 
@@ -31,7 +30,10 @@ class SlidingMoments:
     ----------
     window_rows : int
         Length of the window.
-    {classes, scatter}
+    classes : array-like of two labels, optional
+        The labels (negative, positive) in sorted order; otherwise found as rows come in.
+    scatter : bool, default=True
+        Keep the d×d scatter of each class. With False only its diagonal is kept.
 
     Attributes
     ----------

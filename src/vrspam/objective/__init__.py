@@ -17,15 +17,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from vrspam._utils.messages import LossName, Parameter, WordedError
-from vrspam._utils.validation import Rows
-from vrspam.metrics.partial import check_max_fpr
-from vrspam.moments import AddableSums, ClassMoments, PairMoments, PairSums, RankedPairs
+from vrspam._utils.messages import LossName
+from vrspam.moments import PairSums
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
-    PairProducts,
     QuadraticLoss,
     SmoothLoss,
     SquaredPairLoss,
@@ -178,85 +175,3 @@ def l2_unit(moments: PairSums) -> float:
 
 
 LOSSES: dict[LossName, Any] = {"squared": None, "squared_hinge": SquaredHingeLoss}  # from rows; None: from moments
-
-
-class LossChoice:
-    """A loss by its name, on all negatives or on the share `max_fpr` of them with the highest scores.
-
-    `needs_rows` is whether the loss needs the rows, not only moments, `is_partial` whether only some of the negatives
-    count, `has_part` whether the loss can be restricted to the highest-scored negatives. `pairs` are the pairs of rows
-    that count, None for all pairs of two classes. `least_tol` is the smallest tolerance: the kinks of a partial loss
-    allow none below 1e-6.
-    """
-
-    def __init__(self, name: LossName = "squared", max_fpr: float | None = None, pairs: RankedPairs | None = None):
-        self.name, self.max_fpr, self.pairs = name, max_fpr, pairs
-        self._of_rows = LOSSES.get(name)  # unknown names are refused when parameters are checked
-        self.needs_rows, self.has_part = self._of_rows is not None, self._of_rows is SquaredHingeLoss
-        self.is_partial = max_fpr is not None and max_fpr < 1.0
-        self.least_tol = 1e-6 if self.is_partial else 0.0
-
-    def check(self) -> None:
-        """Refuse `max_fpr` for a loss that cannot be restricted to the highest-scored negatives."""
-        if self.max_fpr is not None and not self.has_part:
-            raise WordedError(
-                "{part} needs {hinge}: with {squared} the negatives with the highest scores are not always those that "
-                "cost most.",
-                squared=Parameter("loss", self.name),
-                part=Parameter("max_fpr", self.max_fpr),
-                hinge=Parameter("loss", "squared_hinge"),
-            )
-
-    def on_pairs(self, pairs: RankedPairs) -> LossChoice:
-        """The loss on certain pairs of rows, which cannot be combined with `max_fpr`."""
-        if self.max_fpr is not None:
-            raise WordedError(
-                "{part} is not available for pairs inside strata or of censored rows, which have no common ROC curve: "
-                "leave it out.",
-                part=Parameter("max_fpr", self.max_fpr),
-            )
-        return LossChoice(self.name, pairs=pairs)
-
-    def gather(
-        self,
-        rows: Rows,
-        classes: np.ndarray,
-        index: np.ndarray | None = None,
-        scatter: bool = True,
-        precise: bool = True,
-    ) -> AddableSums:
-        """The moments of the rows in memory, or of the rows `index`: of two classes, or of the pairs that count."""
-        d = rows.X.shape[1]
-        if self.pairs is not None:
-            return PairMoments.of_pairs(self.pairs, rows.X, rows.weights, index, classes=classes, scatter=scatter)
-        return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, index=index, precise=precise)
-
-    def by_products(self, rows: Rows, moments: PairSums, index: np.ndarray | None = None) -> SquaredPairLoss:
-        """The squared loss on certain pairs, without a matrix."""
-        assert self.pairs is not None
-        assert isinstance(moments, PairMoments)
-        within = PairProducts(rows.X, self.pairs.groups(rows.weights, index), moments)
-        return SquaredPairLoss.from_operator(within, moments, errors=within.errors)
-
-    def from_rows(
-        self,
-        X: Any,
-        is_positive: np.ndarray,
-        weights: np.ndarray | None,
-        moments: PairSums,
-        index: np.ndarray | None = None,
-    ) -> SmoothLoss:
-        """The loss of the rows in memory, for a loss that needs rows; only pairs among the rows `index` count."""
-        assert self._of_rows is not None
-        if self.pairs is not None:
-            return self._of_rows(X, is_positive, weights, moments, self.pairs.groups(weights, index))
-        whole = self._of_rows(X, is_positive, weights, moments)
-        if not self.is_partial:
-            return whole
-        assert self.max_fpr is not None
-        negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
-        check_max_fpr(self.max_fpr, negatives)
-        return PartialHingeLoss(whole, self.max_fpr)
-
-
-SQUARED = LossChoice()

@@ -1,14 +1,11 @@
 """The rates of VRSPAM and SPAM as formulas, constants from the rows of a data set, and `describe`, a table of all.
 
-`_share_symbols` holds the glossary of their parameters. The paper's section 4 (convergence) proves the rates;
-`vrspam.theory` explains `noise`, and docs/theory.md derives each.
+The paper's section 4 (convergence) proves the rates; `vrspam.theory` explains `noise`, and docs/theory.md derives each.
 """
 
 import math
-from collections.abc import Callable
-from inspect import cleandoc, formatannotation, signature
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,91 +13,95 @@ from scipy import sparse
 from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.extmath import row_norms
 
-from vrspam._utils.docstrings import share_texts
-
-_share_symbols = share_texts("""
-M : float | The largest norm of a row.
-p : float in (0, 1) | The share of positives.
-n : int | Rows.
-l2 : float | Positive: the strong convexity, the paper's β.
-step : float | The step size η, below `step_bound`.
-theta : float in (0, 1) | θ, the step size as a fraction of `step_bound`.
-inner_steps : int | Inner steps of an epoch, the paper's m.
-epochs : int, default=1 | Epochs, the paper's s.
-noise : float | Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-epsilon : float | The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.
-error : float | ‖w - w*‖², the squared distance of the point to the optimum.
-anchor_error : float | ‖w̃ - w*‖², the squared distance of the anchor to the optimum.
-initial_error : float | ‖w_1 - w*‖², the squared distance of the start to the optimum.
-t : int, float or array | The iteration, from 1 on.
-start : int | t₀, from `spam_start`.
-start_error : float | A bound e_{t₀} on the squared distance to the optimum at t₀.
-log_start_error : float | The logarithm of a bound on the squared distance at t₀, from `spam_log_start_error`.
-gradient_variance : float | σ*², from `gradient_variance` or `gradient_variance_bound`.
-X : array or sparse matrix (n, d) | The rows.
-positive : boolean array of n | Which rows are positive.
-coef : array of d | The point w.
-""")
-Formula = TypeVar("Formula", bound=Callable[..., Any])
-_formulas: list[str] = []
-
-
-def formula(function: Formula) -> Formula:
-    """Write the sections of a docstring: the parameters from the glossary, the type that is returned, the example."""
-    told, mark, example = cleandoc(function.__doc__ or "").partition(">>> ")
-    _formulas.append(function.__name__)
-    if "import" not in example:
-        called = ", ".join(name for name in sorted(_formulas) if f"{name}(" in example)
-        mark = f">>> from vrspam.theory import {called}\n{mark}"
-    found = signature(function)
-    symbols, returned = ", ".join(found.parameters), formatannotation(found.return_annotation)
-    parts = {"Parameters": f"{{{symbols}}}", "Returns": returned, "Examples": mark + example}
-    sections = (f"{name}\n{'-' * len(name)}\n{text}\n" for name, text in parts.items())
-    function.__doc__ = "\n".join([told.rstrip() + "\n", *sections])
-    return _share_symbols(function)
-
-
 # ---- bounds on the Lipschitz constants L_i of the stochastic gradients
 
 
-@formula
 def lipschitz_printed(M: float) -> float:
     """The paper's bound 8M² on the Lipschitz constant of a stochastic gradient, for rows of norm at most M.
 
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import lipschitz_printed
     >>> lipschitz_printed(2.0)
     32.0
     """
     return 8.0 * M * M
 
 
-@formula
 def lipschitz_bound(M: float, p: float) -> float:
     """4M²·max(p, 1-p): the sharp bound, at most half of the paper's.
 
     It is attained when all rows of a class are at one point, M or -M.
 
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import lipschitz_bound
     >>> lipschitz_bound(2.0, 0.25)
     12.0
     """
     return 4.0 * M * M * max(p, 1.0 - p)
 
 
-@formula
 def noise_printed(M: float) -> float:
     """The paper's 2(8M²)² = 128M⁴, for the parameter `noise` of the other functions.
 
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import noise_printed
     >>> noise_printed(1.0)
     128.0
     """
     return 2.0 * lipschitz_printed(M) ** 2
 
 
-@formula
 def noise_bound(M: float, p: float) -> float:
     """2·E[L_i²] ≤ 32M⁴p(1-p), at most a sixteenth of the paper's.
 
     Positive rows, a share p of the draws, have L_i ≤ 4M²(1-p), negative rows L_i ≤ 4M²p.
 
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import noise_bound
     >>> noise_bound(1.0, 0.5)
     8.0
     """
@@ -110,10 +111,23 @@ def noise_bound(M: float, p: float) -> float:
 # ---- VRSPAM: Theorem 1 and its complexity
 
 
-@formula
 def step_bound(l2: float, noise: float) -> float:
     """The largest proven step, l2/noise: with a smaller one every epoch is a contraction.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import noise_printed, step_bound
     >>> step_bound(0.5, noise_printed(1.0))
     0.00390625
     """
@@ -121,10 +135,25 @@ def step_bound(l2: float, noise: float) -> float:
     return l2 / noise
 
 
-@formula
 def step_constants(l2: float, step: float, noise: float) -> tuple[float, float]:
     """(C, D) of the recursion e_{t+1} ≤ C e_t + D ẽ of one inner step.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    tuple[float, float]
+
+    Examples
+    --------
+    >>> from vrspam.theory import step_constants
     >>> step_constants(1.0, 1.0, 2.0)
     (0.75, 0.5)
     """
@@ -132,22 +161,56 @@ def step_constants(l2: float, step: float, noise: float) -> tuple[float, float]:
     return (1.0 + noise * step**2) / shrink, noise * step**2 / shrink
 
 
-@formula
 def contraction(l2: float, step: float, inner_steps: float, noise: float) -> float:
     """α: an epoch multiplies the expected squared distance to the optimum by at most this.
 
     It is C^m + D(1-C^m)/(1-C), the recursion iterated m = `inner_steps` times from e_0 = ẽ.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import contraction, step_bound
     >>> round(contraction(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.962111
     """
     return 1.0 - _progress(l2, step, inner_steps, noise)
 
 
-@formula
 def contraction_printed(l2: float, step: float, inner_steps: float, noise: float) -> float:
     """α as the paper prints it, with one factor C too many: C^m + DC(1-C^m)/(1-C). It is smaller than the correct α.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import contraction_printed, step_bound
     >>> round(contraction_printed(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.961785
     """
@@ -155,20 +218,50 @@ def contraction_printed(l2: float, step: float, inner_steps: float, noise: float
     return contraction(l2, step, inner_steps, noise) - D * (1.0 - C) * _power_sum(l2, step, inner_steps, noise)
 
 
-@formula
 def contraction_limit(l2: float, theta: float, noise: float) -> float:
     """The limit of α for long epochs with step θ·l2/noise: θ/(2 - θ + x) < 1, with x = θ·l2²/noise.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    theta : float in (0, 1)
+        θ, the step size as a fraction of `step_bound`.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import contraction_limit
     >>> round(contraction_limit(0.5, 0.9, 128.0), 4)
     0.8169
     """
     return theta / (2.0 - theta + theta * l2**2 / noise)
 
 
-@formula
 def inner_steps(l2: float, theta: float, noise: float) -> int:
     """m = ⌈2 log θ / log E⌉ with E = 1/(1 + θ·l2²/noise), so that C^m < E^m ≤ θ².
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    theta : float in (0, 1)
+        θ, the step size as a fraction of `step_bound`.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from vrspam.theory import inner_steps
     >>> inner_steps(0.5, 0.9, 128.0)
     120
     """
@@ -177,10 +270,29 @@ def inner_steps(l2: float, theta: float, noise: float) -> int:
     return math.ceil(-2.0 * math.log(theta) / math.log1p(theta * l2**2 / noise))
 
 
-@formula
 def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: float) -> int:
     """The least s with α^s ≤ ε, so that E‖w̃_s - w*‖² ≤ ε·‖w_0 - w*‖².
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    epsilon : float
+        The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from vrspam.theory import epochs, step_bound
     >>> epochs(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0, 1e-6)
     358
     """
@@ -191,33 +303,76 @@ def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: fl
     return math.ceil(math.log(epsilon) / math.log1p(-progress))
 
 
-@formula
 def gradient_evaluations(n: int, inner_steps: int, epochs: int = 1) -> int:
     """Gradients of single rows, (n + 2m) per epoch: one for each row at the anchor, two for each inner step.
 
+    Parameters
+    ----------
+    n : int
+        Rows.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    epochs : int, default=1
+        Epochs, the paper's s.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from vrspam.theory import gradient_evaluations
     >>> gradient_evaluations(1000, 120, 358)
     443920
     """
     return epochs * (n + 2 * inner_steps)
 
 
-@formula
 def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[float, float]:
     """The paper's two bounds on the SVRG direction v: about the optimum, and on its variance.
 
     E‖v - ∇f(w*)‖² ≤ noise·(error + anchor_error), and E‖v - ∇f(w)‖² ≤ noise·(2 error + anchor_error). The first also
     bounds the variance, since the variance is least around the mean.
 
+    Parameters
+    ----------
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    error : float
+        ‖w - w*‖², the squared distance of the point to the optimum.
+    anchor_error : float
+        ‖w̃ - w*‖², the squared distance of the anchor to the optimum.
+
+    Returns
+    -------
+    tuple[float, float]
+
+    Examples
+    --------
+    >>> from vrspam.theory import variance_bounds
     >>> variance_bounds(8.0, 1.0, 0.5)
     (12.0, 20.0)
     """
     return noise * (error + anchor_error), noise * (2.0 * error + anchor_error)
 
 
-@formula
 def solution_bound(l2: float, p: float) -> float:
     """p(1-p)/(2 l2): a bound on ‖w*‖², the squared distance from 0 to the optimum, for any rows.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import solution_bound
     >>> solution_bound(0.5, 0.5)
     0.25
     """
@@ -227,10 +382,23 @@ def solution_bound(l2: float, p: float) -> float:
 # ---- SPAM: its rate, which the paper compares with
 
 
-@formula
 def spam_constant(l2: float, noise: float) -> float:
     """C̃ = l2/(1 + l2²/noise)²: for steps η ≤ l2/noise one SPAM step contracts by 1 - C̃η.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_constant
     >>> round(spam_constant(0.1, 128.0), 6)
     0.099984
     """
@@ -238,20 +406,48 @@ def spam_constant(l2: float, noise: float) -> float:
     return l2 / (1.0 + l2**2 / noise) ** 2
 
 
-@formula
 def spam_step(l2: float, noise: float, t: Any) -> Any:
     """SPAM's proven step η_t = 1/(C̃(t+1)) at iteration t = 1, 2, ...; t may be an array.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    t : int, float or array
+        The iteration, from 1 on.
+
+    Returns
+    -------
+    Any
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_step
     >>> round(spam_step(0.1, 128.0, 9), 4)
     1.0002
     """
     return 1.0 / (spam_constant(l2, noise) * (t + 1.0))
 
 
-@formula
 def spam_start(l2: float, noise: float) -> int:
     """t₀ = max(2, ⌈1 + (noise + l2²)²/(noise·l2²)⌉): from step t₀ on, SPAM's steps are below l2/noise.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_start
     >>> spam_start(1.0, 128.0)
     132
     """
@@ -259,10 +455,25 @@ def spam_start(l2: float, noise: float) -> int:
     return max(2, math.ceil(1.0 + noise / l2**2 * (1.0 + l2**2 / noise) ** 2))
 
 
-@formula
 def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: float) -> float:
     """log F, F = 2σ*²/C̃² + exp(noise/C̃²): the paper's bound on E‖w_{t₀} - w*‖², too large for a float.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    gradient_variance : float
+        σ*², from `gradient_variance` or `gradient_variance_bound`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_log_start_error_printed
     >>> round(spam_log_start_error_printed(0.1, 128.0, 1.0))
     12804
     """
@@ -271,13 +482,30 @@ def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: flo
     return float(np.logaddexp(first, noise / square))
 
 
-@formula
 def spam_log_start_error(l2: float, noise: float, gradient_variance: float, initial_error: float) -> float:
     """log of exp(noise/C̃²)·(‖w_1 - w*‖² + 2σ*²/C̃²), a correct bound on E‖w_{t₀} - w*‖².
 
     The printed F is a sum where it must be a product, and it leaves out the initial error, so it cannot hold on every
     scale.
 
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    gradient_variance : float
+        σ*², from `gradient_variance` or `gradient_variance_bound`.
+    initial_error : float
+        ‖w_1 - w*‖², the squared distance of the start to the optimum.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_log_start_error
     >>> round(spam_log_start_error(0.1, 128.0, 1.0, 1.0))
     12809
     """
@@ -285,20 +513,56 @@ def spam_log_start_error(l2: float, noise: float, gradient_variance: float, init
     return noise / square + math.log(initial_error + 2.0 * gradient_variance / square)
 
 
-@formula
 def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> float:
     """log(t₀F/ε): the logarithm of the order of SPAM's iterations until E‖w_T - w*‖² ≤ ε.
 
+    Parameters
+    ----------
+    start : int
+        t₀, from `spam_start`.
+    log_start_error : float
+        The logarithm of a bound on the squared distance at t₀, from `spam_log_start_error`.
+    epsilon : float
+        The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_log_iterations
     >>> round(spam_log_iterations(132, 12804.0, 1e-6))
     12823
     """
     return math.log(start) + log_start_error - math.log(epsilon)
 
 
-@formula
 def spam_rate(t: Any, start: int, start_error: float, l2: float, noise: float, gradient_variance: float) -> Any:
     """The bound (t₀·e_{t₀} + 2σ*²/C̃²·log(t/t₀)) / t on E‖w_t - w*‖², for t > t₀.
 
+    Parameters
+    ----------
+    t : int, float or array
+        The iteration, from 1 on.
+    start : int
+        t₀, from `spam_start`.
+    start_error : float
+        A bound e_{t₀} on the squared distance to the optimum at t₀.
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    gradient_variance : float
+        σ*², from `gradient_variance` or `gradient_variance_bound`.
+
+    Returns
+    -------
+    Any
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_rate
     >>> round(float(spam_rate(10_000, 132, 1.0, 1.0, 128.0, 0.1)), 6)
     0.013289
     """
@@ -306,10 +570,25 @@ def spam_rate(t: Any, start: int, start_error: float, l2: float, noise: float, g
     return (start * start_error + noise_term * np.log(t / start)) / t
 
 
-@formula
 def gradient_variance_bound(M: float, l2: float, p: float) -> float:
     """4p(1-p)M²(1 + 2MR)², R² = p(1-p)/(2 l2): a bound on σ*², the variance of SPAM's gradient at the optimum.
 
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.theory import gradient_variance_bound
     >>> gradient_variance_bound(1.0, 0.5, 0.5)
     4.0
     """
@@ -358,12 +637,24 @@ def _share(positive: NDArray[np.bool_]) -> float:
     return float(positive.mean())
 
 
-@formula
 def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Lipschitz constant of each row's gradient: 2(1-p)‖x-μ₋‖‖x‖ for a positive row, 2p‖x-μ₊‖‖x‖ for a negative one.
 
     None is larger than `lipschitz_bound` of the largest norm. A sparse X is not made dense.
 
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        The rows.
+    positive : boolean array of n
+        Which rows are positive.
+
+    Returns
+    -------
+    numpy.ndarray[tuple[typing.Any, ...], numpy.dtype[numpy.float64]]
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from vrspam.theory import lipschitz_rows
     >>> lipschitz_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
@@ -383,10 +674,22 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     return 2.0 * np.where(positive, 1.0 - p, p) * np.sqrt(np.maximum(distance_square, 0.0) * norm_square)
 
 
-@formula
 def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
     """2·mean(L_i²) over the rows of X, each drawn with the same probability: at most `noise_bound`.
 
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        The rows.
+    positive : boolean array of n
+        Which rows are positive.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from vrspam.theory import noise_rows
     >>> noise_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
@@ -395,10 +698,24 @@ def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
     return 2.0 * float(np.mean(lipschitz_rows(X, positive) ** 2))
 
 
-@formula
 def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> float:
     """σ² = E‖G(w; z) - ∇f(w)‖² of the paper's stochastic gradient at w = `coef`; this is σ*² if `coef` is the optimum.
 
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        The rows.
+    positive : boolean array of n
+        Which rows are positive.
+    coef : array of d
+        The point w.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from vrspam.theory import gradient_variance
     >>> gradient_variance(np.array([[1.0], [-1.0]]), np.array([True, False]), np.array([0.3]))

@@ -20,9 +20,7 @@ from vrspam.moments import PairSums
 from vrspam.objective import (
     AUTO_L2_SHARE,
     ELASTIC_NET,
-    SQUARED,
     DeviceProducts,
-    LossChoice,
     Objective,
     Operator,
     PenaltyFamily,
@@ -30,6 +28,7 @@ from vrspam.objective import (
     SquaredPairLoss,
     l2_unit,
 )
+from vrspam.pairs import SQUARED, LossChoice
 from vrspam.solvers import ExactFit, SolverName, solve
 from vrspam.solvers.base import Solution, certify
 
@@ -156,7 +155,7 @@ class ExactSolver:
             fit = self._solve(loss, moments, "moments")
         # Solutions for rows on a device, for features that a map computes and for certain pairs are not refined.
         on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix)
-        if not on_host or self.loss.pairs is not None:
+        if not on_host or not self.loss.pairs.by_class:
             return fit
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
         if fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution):
@@ -169,8 +168,8 @@ class ExactSolver:
     def _by_products(self, rows: Rows, classes: np.ndarray, moments: PairSums) -> ExactFit:
         """Solve without d×d matrices, by products with the rows."""
         X, y, weights = rows
-        if self.loss.pairs is not None:
-            return self._solve(self.loss.by_products(rows, moments), moments, "products")
+        if not self.loss.pairs.by_class:
+            return self._solve(self.loss.by_products(rows, classes, moments), moments, "products")
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)

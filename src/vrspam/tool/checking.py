@@ -16,9 +16,10 @@ from vrspam.checks.diagnose import Diagnosis, diagnose, merged
 from vrspam.checks.not_checked import describe_sample
 from vrspam.data import DataError
 from vrspam.data.readers.problems import RowsUnlabelled
+from vrspam.data.rows import RowSample
 from vrspam.tool.folds import can_keep_together
 from vrspam.tool.plan import CHECKED, TrainPlan, takes
-from vrspam.tool.table import OpenedTable, RowSample, open_labelled
+from vrspam.tool.table import OpenedTable, open_labelled
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 
@@ -101,10 +102,10 @@ def keep_together(path: Any, table: OpenedTable, diagnosis: Diagnosis, keep: Seq
     assert diagnosis.groups is not None
     groups = diagnosis.groups
     if groups.name == COPIES:
-        return replace(table, groups=groups.codes)
+        return table.with_groups(groups.codes)
     named = replace(table.plan, groups=groups.name)
     if diagnosis.column_of_groups is not None:
         # the first reading has warned; nothing may be left to learn from
         with warnings.catch_warnings(action="ignore", category=UserWarning), suppress(DataError):
             return open_labelled(path, named, keep)
-    return replace(table, groups=groups.codes, plan=named)
+    return replace(table.with_groups(groups.codes), plan=named)

@@ -68,24 +68,14 @@ def _folds_of_counted_rows(
     opened: OpenedTable, counted: np.ndarray, positive: np.ndarray, n_splits: int, seed: int
 ) -> Any:
     """`make_folds` of the rows of positive weight, by their numbers among all rows: any other row is no row."""
-    counted_table = replace(
-        opened,
-        weights=_taken(opened.weights, counted),
-        groups=_taken(opened.groups, counted),
-        time=_taken(opened.time, counted),
-        times=_taken(opened.times, counted),
-        within=_taken(opened.within, counted),
-    )
+    beside = {role: values[counted] for role, values in opened.beside.items()}
+    counted_table = replace(opened, beside=beside)
     kinds = positive[counted]
     folds = make_folds(counted_table, kinds, n_splits, seed)
     if counted_table.times is not None:  # events and censored rows, early and late
         kinds = 2 * kinds + (counted_table.times < np.median(counted_table.times))
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that one of the kinds has few rows
         return check_cv([(counted[train], counted[test]) for train, test in folds.split(kinds, kinds)])
-
-
-def _taken(values: np.ndarray | None, places: np.ndarray) -> np.ndarray | None:
-    return None if values is None else values[places]
 
 
 @contextmanager
@@ -222,7 +212,7 @@ def fewer_folds(opened: OpenedTable, noticed: FewerFolds) -> Note:
 
 def can_keep_together(opened: OpenedTable, codes: np.ndarray, holdout: float | None, n_splits: int, seed: int) -> bool:
     """Whether folds, and the rows that are kept apart, can keep groups of rows together and have both classes."""
-    grouped = replace(opened, groups=codes)
+    grouped = opened.with_groups(codes)
     try:
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             if holdout is not None:

@@ -23,6 +23,7 @@ from vrspam._utils.messages import (
     WordedError,
 )
 from vrspam._utils.names import INDEPENDENT
+from vrspam._utils.roles import named_by
 
 NO_ROW = "there is no row {}: rows are counted from 1, the first row of the data"
 PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
@@ -555,17 +556,10 @@ def conflict(why: str, **parameters: Any) -> WordedError:
     return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
 
 
-def named_by(option: str) -> Parameter:
-    """The parameter that names the column of an option; `target` names times and orders."""
-    if option in ("times", "order"):
-        return Parameter("target")
-    return Parameter("groups" if option == "groups too" else option)
-
-
-def holds_labels(column: str, option: str) -> WordedError:
-    """The error that an option names the column of labels."""
+def holds_labels(column: str, role: str) -> WordedError:
+    """The error that the column of a role is that of the labels."""
     words = "column {column!r} holds the labels: name another with {option}"
-    return WordedError(words, column=column, option=named_by(option))
+    return WordedError(words, column=column, option=named_by(role))
 
 
 def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:

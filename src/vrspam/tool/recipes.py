@@ -23,6 +23,7 @@ from vrspam._utils.progress import is_terminal
 from vrspam.checks.coded import MOST_COLUMNS
 from vrspam.checks.constant import describe_constant
 from vrspam.checks.diagnose import diagnose
+from vrspam.data.rows import RowSample
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES
@@ -37,7 +38,7 @@ from vrspam.tool.checking import SAMPLED
 from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.table import OpenedTable, RowSample
+from vrspam.tool.table import OpenedTable
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow

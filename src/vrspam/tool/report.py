@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vrspam.data.beside import ordered_numbers
 from vrspam.measures.compare import Comparison, compare
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.subgroups import Subgroup
@@ -22,7 +23,7 @@ from vrspam.tool.plan import ReportPlan, TrainPlan, takes
 from vrspam.tool.scored_rows import check_classes
 from vrspam.tool.scores import with_all_scores
 from vrspam.tool.single_rows import SingleRow, single_rows
-from vrspam.tool.table import OpenedTable, ordered_numbers
+from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
 from vrspam.tool.unseen_rows import UnseenRows, read_columns, unseen_rows
 

@@ -9,14 +9,16 @@ import numpy as np
 
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.names import COPIES, INDEPENDENT
+from vrspam._utils.roles import GROUPS_TOO
 from vrspam.data import Chunks, DataError
+from vrspam.data.beside import beside_values, ordered_numbers, plain_values, split_groups
 from vrspam.data.readers.block import as_table
 from vrspam.data.readers.problems import no_column
+from vrspam.data.rows import stack
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
 from vrspam.tool.model import Fingerprint, Model
 from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
-from vrspam.tool.table import GROUPS_TOO, beside_values, ordered_numbers, plain_values, split_groups, stack
 
 MOST_COMPARED = 20_000  # rows that are kept to look for copies where nobody asked for them
 

@@ -9,7 +9,10 @@ import numpy as np
 
 from vrspam._utils.findings import Fix
 from vrspam._utils.names import INDEPENDENT
+from vrspam._utils.roles import GROUPS_TOO
 from vrspam.data import DataError, Schema
+from vrspam.data.beside import beside_values, ordered_numbers, plain_values, split_groups
+from vrspam.data.labels import choose_positive, one_spelling
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import type_kind
 from vrspam.data.readers.problems import Problems, no_column
@@ -23,16 +26,7 @@ from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
 from vrspam.tool.plan import TrainPlan, holds_labels
 from vrspam.tool.scored_rows import ScoredTable, check_classes
-from vrspam.tool.table import (
-    GROUPS_TOO,
-    beside_values,
-    check_target,
-    choose_positive,
-    one_spelling,
-    ordered_numbers,
-    plain_values,
-    split_groups,
-)
+from vrspam.tool.table import check_target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,6 +7,7 @@ from vrspam.data.readers.libsvm import LibsvmReader
 from vrspam.data.readers.npy import NpyReader
 from vrspam.data.readers.parquet import ParquetReader
 from vrspam.data.readers.reader import Reader
+from vrspam.data.readers.spreadsheet import SpreadsheetReader
 
 #: Every format that can be read, by its name in `format=`.
 READERS: dict[str, type[Reader]] = {
@@ -17,6 +18,7 @@ READERS: dict[str, type[Reader]] = {
         ParquetReader,
         FeatherReader,
         NpyReader,
+        SpreadsheetReader,
         ExcelReader,
     )
 }

@@ -94,7 +94,7 @@ def _check_book(path: str) -> None:
         return
     problem = "is a zip archive, not an Excel workbook: unpack it first"
     if "mimetype" in names:
-        problem = "is an OpenDocument file, not an Excel workbook: save it as .xlsx first"
+        problem = "is an OpenDocument file, not an Excel workbook: give it a name that ends in .ods"
     raise NoTable("{path} {problem}", path=path, problem=problem)
 
 

@@ -63,6 +63,11 @@ class Reader:
     options: tuple[str, ...] = ()
     declared: Sequence[str] = ()
 
+    @classmethod
+    def begins(cls, start: bytes) -> bool:
+        """Whether a file of this format begins so; text says nothing here."""
+        return bool(cls.magic) and start.startswith(cls.magic)
+
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their types."""
         return {}
