@@ -18,7 +18,7 @@ from tool_data import write_libsvm
 from vrspam import __version__
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
-from vrspam.cli.paper import RunDisplay
+from vrspam.cli.experiments import RunDisplay
 from vrspam.paper.protocol import Run
 from vrspam.paper.run import Outcome, read_all
 

@@ -20,9 +20,9 @@ from tool_data import patients, write
 from vrspam._utils.findings import Note, note_from_plain, text_of
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
-from vrspam.cli import app as options
-from vrspam.cli import main
-from vrspam.cli.app import app, warnings_as_lines
+from vrspam.cli import errors, main, options
+from vrspam.cli.app import app
+from vrspam.cli.output import warnings_as_lines
 from vrspam.cli.typed import OTHER_OPTIONS, SPECIAL_VALUES
 from vrspam.cli.typed import typed as as_typed
 from vrspam.data import readers
@@ -177,7 +177,7 @@ def test_a_note_goes_through_json(noticed, options):
 def test_every_format_that_can_be_read_is_an_option(monkeypatch):
     given = [{"format": name} for name in readers.READERS]
     assert [options.read_options(one) for one in given] == given
-    with pytest.raises(options.Misuse, match="--format mine is not known; give csv, "):
+    with pytest.raises(errors.Misuse, match="--format mine is not known; give csv, "):
         options.read_options({"format": "mine"})
     monkeypatch.setitem(readers.READERS, "mine", readers.CSVReader)
     assert options.read_options({"format": "mine"}) == {"format": "mine"}

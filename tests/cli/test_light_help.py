@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from vrspam.cli import main
-from vrspam.cli.app import LINES, MODULES, app
+from vrspam.cli.app import LINES, app
 
 PROGRAM = """
 import sys
@@ -55,7 +55,7 @@ def test_list_of_commands_imports_none_of_them():
         "print([name for name in sys.modules if name.startswith('vrspam.cli.')])"
     )
     modules = ast.literal_eval(found.splitlines()[-1])
-    assert set(modules) == {"vrspam.cli.app", "vrspam.cli.streams", "vrspam.cli.typed"}
+    assert not [name for name in modules if name.startswith("vrspam.cli.commands")]
 
 
 def test_help_of_one_command_imports_no_other():
@@ -65,7 +65,7 @@ def test_help_of_one_command_imports_no_other():
     )
     assert "--epsilon" in found
     modules = {name.rpartition(".")[2] for name in ast.literal_eval(found.splitlines()[-1])}
-    assert modules & {"paper", *LINES} == {"paper"}
+    assert modules & {*LINES} == {"theory"}
 
 
 def test_lines_of_the_list_are_those_of_the_commands():
@@ -77,7 +77,6 @@ def test_lines_of_the_list_are_those_of_the_commands():
     for name, command in commands.commands.items():
         said = inspect.cleandoc(inspect.unwrap(command.callback).__doc__).split("\n\n")[0]
         assert LINES[name] == " ".join(said.split())
-    assert set(MODULES) <= set(LINES)
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -13,8 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tool_data import patients, write
 
-from vrspam.cli import app as options
-from vrspam.cli import main
+from vrspam.cli import main, output
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = "a column with a rather long name, 心拍数 and <b>tags</b>"
@@ -48,7 +47,7 @@ def shown_at(width, arguments, monkeypatch):
     """What a command prints on a terminal of this width, without colours."""
     text = io.StringIO()
     terminal = Console(file=text, force_terminal=True, width=width, highlight=False, color_system="standard")
-    monkeypatch.setattr(options, "out", terminal)
+    monkeypatch.setattr(output, "out", terminal)
     assert main(arguments) == 0
     return ESCAPE.sub("", text.getvalue())
 
@@ -119,7 +118,7 @@ def test_a_real_terminal_with_no_color(folder):
 def test_worries_stand_above_the_numbers_of_an_evaluation(folder, monkeypatch):
     text = io.StringIO()
     for stream in ("out", "err"):
-        monkeypatch.setattr(options, stream, Console(file=text, width=200, highlight=False))
+        monkeypatch.setattr(output, stream, Console(file=text, width=200, highlight=False))
     assert main(["evaluate", str(folder / "additive.json"), str(folder / "patients.csv")]) == 0
     found = text.getvalue()
     assert found.index("these measures are too good") < found.index("of 100 pairs")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -293,15 +294,24 @@ class Table:
         """What a column is called once its file is read: CSV and Excel lose blanks around names."""
         return name.strip() if self.format in (*TEXT_FORMATS, "xlsx") else name
 
-    def pandas(self) -> pd.DataFrame:
-        """All columns, with the types that pandas would give them."""
-        return pd.DataFrame({self.name_read(name): series_of(cells) for name, cells in self.cells.items()})
+    def spelled(self, texts: Mapping[str, Sequence[str]]) -> dict[str, Cells]:
+        """All columns; those in `texts`, which a reader took as categories, as they are spelled in the file."""
+        found = {self.name_read(name): cells for name, cells in self.cells.items()}
+        for name in self.features:
+            read = self.name_read(name)
+            if read in texts:
+                gap = self.gap(name) if self.gap(name) in texts[read] else None
+                written = [cell_text(cell, "", self.dialect.point) for cell in found[read]]
+                found[read] = [gap if cell is None else text for cell, text in zip(found[read], written, strict=True)]
+        return found
 
-    def polars(self) -> pl.DataFrame:
+    def pandas(self, texts: Mapping[str, Sequence[str]] = MappingProxyType({})) -> pd.DataFrame:
+        """All columns, with the types that pandas would give them."""
+        return pd.DataFrame({name: series_of(cells) for name, cells in self.spelled(texts).items()})
+
+    def polars(self, texts: Mapping[str, Sequence[str]] = MappingProxyType({})) -> pl.DataFrame:
         """All columns, with the types that polars would give them."""
-        return pl.DataFrame(
-            {self.name_read(name): pl.Series(cells, strict=False) for name, cells in self.cells.items()}
-        )
+        return pl.DataFrame({name: pl.Series(cells, strict=False) for name, cells in self.spelled(texts).items()})
 
     # Files.
 

@@ -211,8 +211,7 @@ def test_folds_that_look_forward_leave_out_those_without_a_class_or_say_so_plain
     if min(sick.sum(), (~sick).sum()) < 8:
         return
     said = outcome_of(train, table, time="day", features="linear")
-    assert "class" not in said
-    assert "splitter" not in said
+    assert not said or "rows of one kind come first" in said
     if sick.sum() > 20 and start < 0.5:
         said = outcome_of(train, table.assign(outcome=np.where(rng.random(n) < 0.3, "sick", "well")), time="day")
         assert not said

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from command_line import Refused, as_typed, run, strict_json
 from drawn_plans import Journey, Plan, journeys
-from drawn_tables import NAMING, Cells, Column, Dialect, Table
+from drawn_tables import NAMING, NUMBERS, TEXT_FORMATS, Cells, Column, Dialect, Table
 from exported import columns_of_file, in_duckdb, in_onnx, in_python, in_sqlite
 from hypothesis import note
 from laws_support import batches, draw_batch
@@ -175,8 +175,9 @@ class Travel:
         """A frame of the same cells has the same scores."""
         if not self.table.named:
             return
+        texts = self.numbers_as_categories()
         for library in ("pandas", "polars"):
-            frame = getattr(self.table, library)()
+            frame = getattr(self.table, library)(texts)
             chunks = self.model.open(frame, labels=False, keep_errors=True)
             found = np.full(self.table.rows, np.nan)
             blocks = list(self.model.score_chunks(chunks))
@@ -186,13 +187,24 @@ class Travel:
             found[kept] = np.concatenate([block.scores for block in blocks])
             self.near(found, self.scores, f"a frame of {library}")
 
+    def numbers_as_categories(self) -> dict[str, tuple[str, ...]]:
+        """Columns of numbers that are categories in a text file, where one text alone shows no kind: this is said."""
+        known = {self.table.name_read(one.name) for one in self.table.columns if one.kind in NUMBERS}
+        found = {name: values for name, values in self.model.schema.categorical.items() if name in known}
+        assert not found or self.table.format in TEXT_FORMATS
+        for name, values in found.items():
+            said = [one for one in map(str, self.model.training["warnings"]) if repr(name)[1:-1] in one]
+            assert len(values) <= 2, f"{name!r} has numbers {values}, taken as categories"
+            assert any("one text that looks like" in one or "date alone" in one for one in said), f"{name!r}: {said}"
+        return found
+
     # What follows from scores.
 
     def account(self) -> None:
         """Every column is an input of the model, or is said to be left out."""
         if not self.table.named:
             return
-        used = {str(one.name) for one in self.model.as_scorer().inputs} | set(self.model.identifiers)
+        used = {str(one.name) for one in self.model.to_model().inputs} | set(self.model.identifiers)
         said = "\n".join(map(str, [*self.facts["warnings"], *self.model.training["warnings"]]))
         used |= {self.table.target, *self.plan.options}
         for name in self.table.cells:
@@ -357,6 +369,9 @@ FOUND = {
     ),
     "one number in decimal commas, and gaps": Journey(
         Table((Column("a", "number"), Column("b", "constant", 0, 0.2)), rows=200, dialect=COMMAS), Plan(BINARY)
+    ),
+    "one number, and words for gaps": Journey(
+        Table((Column("a", "number"), Column("b", "constant", 0, 0.2, "?")), rows=200), Plan(BINARY)
     ),
     "infinite numbers": Journey(table_of("number", "infinite", rows=300, format="parquet"), Plan(BINARY)),
     "names that graphs need": Journey(

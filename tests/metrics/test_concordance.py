@@ -239,3 +239,18 @@ def test_no_comparable_pair():
         assert np.isnan(concordance_index([1.0, 2.0], [1, 2], event=[False, False]))
     with pytest.raises(ValueError, match="No two rows are comparable"):
         concordance_index_ci([1.0, 2.0], [1, 2], event=[False, False])
+
+
+def test_the_interval_of_a_difference_is_as_wide_as_that_of_resampled_rows():
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(size=300), rng.random(300) < 0.7
+    first, second = (spread * rng.normal(size=300) - time for spread in (0.5, 1.5))
+
+    def difference(rows):
+        of_rows = time[rows], event[rows]
+        return np.subtract(*(concordance_index(of_rows[0], one[rows], event=of_rows[1]) for one in (first, second)))
+
+    drawn = [difference(rng.integers(300, size=300)) for _ in range(300)]
+    test = concordance_test(time, first, second, event=event)
+    assert test.difference == pytest.approx(difference(np.arange(300)), abs=1e-12)
+    assert (test.high - test.low) / 2.0 == pytest.approx(1.96 * np.std(drawn), rel=0.2)

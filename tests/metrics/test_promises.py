@@ -79,6 +79,12 @@ def test_what_cannot_be_promised_is_said(given, words):
         promised_threshold(y, np.random.default_rng(0).normal(size=y.size), **given)
 
 
+def test_rows_without_a_positive_show_no_precision():
+    y = np.arange(40) < 2  # the two lowest scores
+    with pytest.raises(ValueError, match="the highest shown precision is 0"):
+        promised_threshold(y, np.arange(40.0), precision=0.001)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_net_benefit_is_that_of_counting_rows(weighted):
     rng = np.random.default_rng(1)

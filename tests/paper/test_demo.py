@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier
-from vrspam.cli import main
-from vrspam.cli import paper as demo
-from vrspam.cli.paper import RunDisplay
+from vrspam.cli import experiments, main
+from vrspam.cli.commands import demo
+from vrspam.cli.experiments import RunDisplay
 from vrspam.paper import publish, run
 from vrspam.paper.protocol import Run
 from vrspam.paper.run import Experiment, Outcome, read_all
@@ -109,7 +109,7 @@ def test_a_pipe_gets_a_line_for_each_quarter_of_the_runs(capsys):
 def test_time_left_follows_from_the_work_done(capsys, monkeypatch):
     runs = [Run("digits", "SOLAM", split, split) for split in range(8)]
     now = iter(np.arange(0.0, 1000.0, 10.0))  # each run takes 10 s
-    monkeypatch.setattr(demo.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(experiments.time, "monotonic", lambda: next(now))
     display = RunDisplay(few_lines=True)
     display.start(runs, 0)
     for one in runs:

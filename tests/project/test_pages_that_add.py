@@ -121,10 +121,36 @@ for name in ("ridge", "elastic net", "signs"):
     assert check_solver(SOLVERS["PlainProximalGradient"](), loss, penalty, best)
 """
 
+MEASURE = """
+import numpy as np
+from helpers import make_data
+from vrspam import AUCClassifierCV
+from vrspam.metrics.top import precision_at_top_columns
+
+positive = np.arange(20) % 3 == 0
+scores = np.column_stack([np.arange(20.0), -np.arange(20.0), np.zeros(20)])
+found = precision_at_top_columns(positive, scores)
+np.testing.assert_allclose(found, [positive[-2:].mean(), positive[:2].mean(), positive.mean()])
+twice = precision_at_top_columns(positive, scores, np.where(positive, 0.0, 1.0))
+np.testing.assert_allclose(twice, 0.0)
+X, y = make_data(80, 4, seed=3, correlated=False)
+model = AUCClassifierCV(scoring="precision_at_top", cv=2).fit(X, y)
+assert model.measure_ == "precision among the top tenth"
+by_function = AUCClassifierCV(
+    scoring=lambda positive, scores, weights: precision_at_top_columns(positive, scores[:, None], weights)[0], cv=2
+).fit(X, y)
+assert (model.l2_, model.best_score_) == (by_function.l2_, by_function.best_score_)
+"""
+
 
 @pytest.mark.parametrize(
     ("page", "program", "n_files"),
-    [("add_a_loss.md", LOSS, 4), ("add_a_penalty.md", PENALTY, 5), ("add_a_solver.md", SOLVER, 2)],
+    [
+        ("add_a_loss.md", LOSS, 4),
+        ("add_a_penalty.md", PENALTY, 5),
+        ("add_a_solver.md", SOLVER, 2),
+        ("add_a_measure.md", MEASURE, 2),
+    ],
 )
 def test_a_page_names_all_files(page, program, n_files, tmp_path):
     assert len(follow(page, tmp_path)) == n_files

@@ -28,7 +28,7 @@ from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
-from vrspam.cli.train import train as train_command
+from vrspam.cli.commands.train import train as train_command
 from vrspam.data import DataError
 from vrspam.data.source import find_paths
 from vrspam.data.standard_input import standard_input

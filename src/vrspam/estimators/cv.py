@@ -28,7 +28,7 @@ from vrspam.features.names import SPELLED_NAMES
 from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds
-from vrspam.model_selection.scoring import make_scoring
+from vrspam.model_selection.scoring import SCORINGS, make_scoring
 from vrspam.model_selection.sources import FoldSource
 from vrspam.objective import LOSSES
 from vrspam.pairs import LossChoice
@@ -285,7 +285,7 @@ class AUCClassifierCV(PairwiseClassifier, ExplainedEstimator):
         "loss": [parameters.StrOptions(set(LOSSES))],
         **base.CHOSEN_PENALTY,
         "max_fpr": [parameters.Interval(Real, 0.0, 1.0, closed="right"), None],
-        "scoring": [parameters.StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
+        "scoring": [parameters.StrOptions(SCORINGS), callable],
         "strata_weight": [parameters.StrOptions({"pairs", "strata"})],
         "cv": ["cv_object"],
         "selection": [parameters.StrOptions(set(SELECTION_RULES))],

@@ -28,37 +28,53 @@ class Scoring:
 ROC_AUC = Scoring("AUC", metrics.roc_auc_columns)
 
 
+MEASURES = {
+    "roc_auc": ROC_AUC,
+    "average_precision": Scoring("average precision", metrics.average_precision_columns),
+}
+SCORINGS = {"auto", "partial_roc_auc", *MEASURES}  # the names that `scoring` takes
+
+
 def make_scoring(scoring: str | ScoringFunction = "auto", max_fpr: float | None = None) -> Scoring:
     """The measure that the parameters of `AUCClassifierCV` ask for.
 
     >>> make_scoring().name, make_scoring(max_fpr=0.05).name, make_scoring("average_precision").name
     ('AUC', 'partial AUC up to 5 % false positives', 'average precision')
     """
+    if callable(scoring):
+        return scoring_by_function(scoring)
     if scoring == "auto":
         scoring = "roc_auc" if max_fpr is None else "partial_roc_auc"
-    if scoring == "partial_roc_auc":
-        if max_fpr is None:
-            raise ValueError("scoring='partial_roc_auc' needs max_fpr, the false-positive rate at which the part ends.")
+    if scoring != "partial_roc_auc":
+        return MEASURES[scoring]
+    if max_fpr is None:
+        raise ValueError("scoring='partial_roc_auc' needs max_fpr, the false-positive rate at which the part ends.")
+    return partial_auc_scoring(max_fpr)
 
-        def of_the_part(positive: Any, scores: Any, weights: Any) -> np.ndarray:
-            negative = ~array_api.on_host(positive)
-            if weights is not None:
-                negative &= array_api.on_host(weights) > 0
-            check_max_fpr(max_fpr, int(negative.sum()), of_fold=True)  # at least one negative in the part
-            return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
 
-        return Scoring(f"partial AUC up to {100 * max_fpr:g} % false positives", of_the_part)
-    if scoring == "roc_auc":
-        return ROC_AUC
-    if scoring == "average_precision":
-        return Scoring("average precision", metrics.average_precision_columns)
-    assert callable(scoring)
-    function, name = scoring, getattr(scoring, "__name__", type(scoring).__name__)
+def partial_auc_scoring(max_fpr: float) -> Scoring:
+    """The partial AUC up to a false-positive rate."""
 
-    def by_function(positive: Any, scores: Any, weights: Any) -> np.ndarray:
-        positive, scores = array_api.on_host(positive), array_api.on_host(scores)
-        weights = None if weights is None else array_api.on_host(weights)
-        found = np.empty(scores.shape[1])
+    def columns(positive: Any, scores: Any, weights: Any) -> np.ndarray:
+        negative = ~array_api.on_host(positive)
+        if weights is not None:
+            negative &= array_api.on_host(weights) > 0
+        check_max_fpr(max_fpr, int(negative.sum()), of_fold=True)  # at least one negative in the part
+        return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
+
+    return Scoring(f"partial AUC up to {100 * max_fpr:g} % false positives", columns)
+
+
+def scoring_by_function(function: ScoringFunction) -> Scoring:
+    """A measure by a function of the user: labels, scores and weights in, a number out."""
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def columns(positive: Any, scores: Any, weights: Any) -> np.ndarray:
+        positive = array_api.on_host(positive)
+        scores = array_api.on_host(scores)
+        if weights is not None:
+            weights = array_api.on_host(weights)
+        values = np.empty(scores.shape[1])
         for j in range(scores.shape[1]):
             try:
                 value = function(positive, np.ascontiguousarray(scores[:, j], dtype=np.float64), weights)
@@ -68,7 +84,7 @@ def make_scoring(scoring: str | ScoringFunction = "auto", max_fpr: float | None 
                 value = value.item()
             if not isinstance(value, Real) or not np.isfinite(value):
                 raise ValueError(f"The scoring function {name} must return one finite number, got {value!r}.")
-            found[j] = value
-        return found
+            values[j] = value
+        return values
 
-    return Scoring(name, by_function, needs_values=True)
+    return Scoring(name, columns, needs_values=True)

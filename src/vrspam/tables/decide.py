@@ -22,6 +22,7 @@ from vrspam.tables.decisions import (
     LooksLike,
     LooksLikeIdentifier,
     ManyCategories,
+    OneText,
     PartsBecomeFeatures,
     TextAmongNumbers,
     TextReadAsNumbers,
@@ -189,8 +190,22 @@ def decide_text(column: TextColumn, rules: ColumnRules) -> ColumnUse:
     if len(column.counts) > columns.MOST_COUNTED:
         return _left_out(column.name, f"has more than {columns.MOST_COUNTED:,} categories")
     looks = looks_like([*column.counts]) if column.is_text and not is_category else None
-    decisions = (LooksLike(column.name, looks, len(column.counts)),) if looks else ()
+    decisions: tuple[Decision, ...] = ()
+    if looks:
+        decisions = (LooksLike(column.name, looks, len(column.counts)),)
+    elif column.is_text and not is_category:
+        decisions = _one_text(column)
     return _most_frequent_categories(column, rules.max_categories, decisions)
+
+
+def _one_text(column: TextColumn) -> tuple[OneText, ...]:
+    """What is said of a column with one number or date alone, and words for missing at most; nothing of others."""
+    words = tuple(filter(means_missing, column.counts))
+    if len(column.counts) != len(words) + 1:
+        return ()
+    (text,) = column.counts.keys() - set(words)
+    found = find_kind({text: 1}, least_texts=1)
+    return () if found is None else (OneText(column.name, found.kind.words, text, words),)
 
 
 def _names_rows(column: TextColumn) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from vrspam._utils.findings import OPTION, Finding, Fix, Severity
+from vrspam._utils.texts import show_texts
 from vrspam.tables.kinds.missing import count_missing, means_missing
 
 
@@ -142,6 +143,25 @@ class LooksLike(Decision):
     def fixes(self) -> Sequence[Fix]:
         advice = f": write plain numbers, with nothing where one is missing, leave it out ({OPTION})"
         return Fix("drop", [self.column], advice), Fix("categorical", [self.column], f" or confirm it ({OPTION})")
+
+
+@dataclass(frozen=True)
+class OneText(Decision):
+    """One text alone that looks like a number or a date is a category, and so are words for missing beside it.
+
+    A number in its place would be a constant, and lose what the gaps say: a flag may be `1` or `-`.
+    """
+
+    code = "unread-text"
+    several = Several("hold one number or date alone, taken as a category")
+    what: str  # "numbers"
+    text: str
+    words: Sequence[str] = ()  # for missing
+
+    @property
+    def sentence(self) -> str:
+        beside = f" beside {show_texts(self.words)}" if self.words else ""
+        return f"holds one text that looks like {self.what}, {self.text!r}{beside}, taken as categories"
 
 
 @dataclass(frozen=True)
