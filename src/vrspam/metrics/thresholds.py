@@ -15,7 +15,9 @@ from vrspam.metrics import roc
 from vrspam.metrics.groups import Clusters, satterthwaite
 from vrspam.metrics.intervals import checked_rows
 
-BINS, LEAST_IN_BIN = 10, 15
+BINS = 10
+LEAST_IN_BIN = 15
+MANY_ROWS = 50_000  # beyond so many, rows of nearly the same probability are taken together
 
 
 def average_precision_columns(
@@ -505,34 +507,51 @@ def calibration_measures(
     slope 0.52, 95 % interval 0.49 to 0.56
     """
     roc.quantile(confidence)  # refuses numbers outside (0, 1)
-    positive, (chance,), given, names = checked_rows(
+    positive, (chance,), weights, names = checked_rows(
         y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
     )
-    inner, shrink, many, n = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000, positive.size
-    odds, rows = np.log(inner / (1.0 - inner)), (int((~positive).sum()), int(positive.sum()))
-    if names is None and n > many:  # rows of nearly the same probability and of one class count as one
+    inner = np.clip(chance, 1e-6, 1.0 - 1e-6)
+    odds = np.log(inner / (1.0 - inner))
+    n = positive.size
+    rows = (int((~positive).sum()), int(positive.sum()))
+    shrink = np.ones(1)
+    if names is None and n > MANY_ROWS:  # rows of nearly the same probability and of one class count as one
         level = np.rint(250.0 * odds).astype(np.intp)
         level += level
         level += positive
         level -= level.min() // 2 * 2
-        mass: Any = np.bincount(level, given).astype(np.float64)
-        there = np.flatnonzero(mass)
-        each = [None, odds, chance] if given is None else [given * part for part in (given, odds, chance)]
-        squares, odds, chance = (np.bincount(level, part)[there].astype(np.float64) for part in each)
-        odds, chance = odds / mass[there], chance / mass[there]
-        given, shrink, positive = mass[there], np.sqrt(squares) / mass[there], there % 2 == 1
-    weight = np.ones(positive.size) if given is None else given
-    shrink = shrink * np.sqrt(n / (n - 1)) if names is None else shrink
-    about, ones = (positive, weight, names, confidence, rows), np.ones((positive.size, 1))
+        mass: Any = np.bincount(level, weights).astype(np.float64)
+        present = np.flatnonzero(mass)
+        mass = mass[present]
+        squares = _sums_of_levels(level, weights, weights)[present]
+        odds = _sums_of_levels(level, odds, weights)[present] / mass
+        chance = _sums_of_levels(level, chance, weights)[present] / mass
+        weights = mass
+        shrink = np.sqrt(squares) / mass
+        positive = present % 2 == 1
+    weight = np.ones(positive.size) if weights is None else weights
+    if names is None:
+        shrink = shrink * np.sqrt(n / (n - 1))
+
+    def estimate(value: float, moves: NDArray) -> Estimate:
+        return _estimate(value, shrink * moves, positive, weight, names, confidence, rows)
+
     slope = intercept = Estimate(*[float("nan")] * 3)
+    ones = np.ones((positive.size, 1))
     if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
-        slope = _estimate(fit[0][1], shrink * fit[1][:, 1], *about)
+        slope = estimate(fit[0][1], fit[1][:, 1])
     if (fit := _logistic(ones, positive, weight, odds)) is not None:
-        intercept = _estimate(fit[0][0], shrink * fit[1][:, 0], *about)
+        intercept = estimate(fit[0][0], fit[1][:, 0])
     expected, observed = float(weight @ chance), float(weight @ positive)
-    moves = shrink * weight * (chance / expected - positive / observed)
-    of_log = _estimate(float(np.log(expected / observed)), moves, *about)
+    of_log = estimate(float(np.log(expected / observed)), weight * (chance / expected - positive / observed))
     return Calibration(slope, intercept, Estimate(*np.exp(of_log).tolist()))
+
+
+def _sums_of_levels(level: NDArray, values: NDArray | None, weights: NDArray | None) -> NDArray[np.float64]:
+    """For each level the weighted sum of the values of its rows; without values, or weights, these are 1."""
+    if values is not None and weights is not None:
+        values = weights * values
+    return np.bincount(level, values if values is not None else weights).astype(np.float64)
 
 
 def _logistic(
