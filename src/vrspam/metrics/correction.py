@@ -542,8 +542,10 @@ class TwoClassMeasure:
         placed = placements(positive, lines, weights)
         for side, size in zip((~positive, positive), self.sample.sizes[fold], strict=True):
             kept = int(side.sum())
-            share = weights[side] / weights[side].sum()
-            centred = placed[:, side] - (placed[:, side] @ share)[:, np.newaxis]
+            of_side = weights[side]
+            mean = (placed[:, side] @ of_side) / of_side.sum()  # exact where all are alike, so that nothing varies
+            share = of_side / of_side.sum()
+            centred = placed[:, side] - mean[:, np.newaxis]
             moves[:, side] = self.scale * share * np.sqrt(kept / max(kept - 1, 1) * kept / size) * centred
         return auc, moves
 

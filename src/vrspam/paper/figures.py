@@ -15,6 +15,7 @@ from vrspam.plotting.grid import SMALLEST
 from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
 
 Panels = Mapping[str, Mapping[str, Sequence[Row]]]  # set -> algorithm -> rows
+DrawnFigure = tuple[tuple[Path, Path], str, str]  # PNG and SVG, the caption, a description
 
 # Each has its own marker and dash, so that they differ when printed in grey.
 _LOOKS: dict[str, dict[str, Any]] = {
@@ -26,7 +27,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[tuple[tuple[Path, Path], str, str]]:
+def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[DrawnFigure]:
     """Draw every figure for which there are rows, into `folder`: PNG and SVG, the caption, and a description."""
     passes = (
         "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "

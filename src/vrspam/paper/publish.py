@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.atomic import write_text
 from vrspam._utils.warnings import warn
-from vrspam.paper.figures import draw_all
+from vrspam.paper.figures import DrawnFigure, draw_all
 from vrspam.paper.protocol import GRID, Protocol, Row, make_plan, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS, read_all
 from vrspam.report import page as html
@@ -81,19 +81,27 @@ class CellResult:
 def summarise(rows: Sequence[Row]) -> list[CellResult]:
     """Return a cell, with the paper's if there is one, for each set with rows and each algorithm with results."""
     by_cell: dict[tuple[str, str], list[Row]] = {}
-    best: dict[tuple[str, bool], dict[int, float]] = {}  # set and whether there is an l1 -> the best AUC of each split
     for row in rows:
         if row["kind"] == "result" and row["task"] == "score":
             by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
-        elif row["kind"] == "grid" and row["algorithm"] == GRID:
+    ceilings = _ceilings(rows)
+    sets = dict.fromkeys(row["set"] for row in rows)
+    algorithms = dict.fromkeys(algorithm for _, algorithm in by_cell)
+    cells = []
+    for name, algorithm in product(sets, algorithms):
+        ceiling = ceilings.get((name, algorithm.endswith("NET")))
+        cells.append(_cell(name, algorithm, by_cell.get((name, algorithm), []), ceiling))
+    return cells
+
+
+def _ceilings(rows: Sequence[Row]) -> dict[tuple[str, bool], Summary | None]:
+    """The best test AUC over all penalties of the grid, by the set and whether there is an l1."""
+    best: dict[tuple[str, bool], dict[int, float]] = {}  # of each split
+    for row in rows:
+        if row["kind"] == "grid" and row["algorithm"] == GRID:
             splits = best.setdefault((row["set"], bool(row["l1"])), {})
             splits[row["split"]] = max(splits.get(row["split"], 0.0), row["auc"])
-    ceilings = {key: Summary.of(splits.values()) for key, splits in best.items()}
-    pairs = product(dict.fromkeys(row["set"] for row in rows), dict.fromkeys(algorithm for _, algorithm in by_cell))
-    return [
-        _cell(name, algorithm, by_cell.get((name, algorithm), []), ceilings.get((name, algorithm.endswith("NET"))))
-        for name, algorithm in pairs
-    ]
+    return {key: Summary.of(splits.values()) for key, splits in best.items()}
 
 
 def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
@@ -116,15 +124,10 @@ def format_auc(value: float) -> str:
 
 
 def _cell(name: str, algorithm: str, rows: list[Row], ceiling: Summary | None) -> CellResult:
+    """One cell from the rows of its runs."""
     paper = Summary(*paper_cells()[name, algorithm], 20) if (name, algorithm) in paper_cells() else None
     optimum = Summary.of(row["auc_exact"] for row in rows)
-    mark = reason = ""  # set if the objective cannot give the paper's cell, up to two standard errors
-    if paper is not None and optimum is not None and ceiling is not None and min(optimum.runs, ceiling.runs) > 1:
-        if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), _AGREEMENT):
-            mark, best = "above", format_auc(ceiling.mean)
-            reason = f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
-        elif paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), _AGREEMENT):
-            mark, reason = "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
+    mark, reason = _mark(paper, optimum, ceiling)
     passes = [row["passes"] for row in rows if row["passes"] is not None]  # the exact fit has none
     return CellResult(
         set=name,
@@ -139,6 +142,23 @@ def _cell(name: str, algorithm: str, rows: list[Row], ceiling: Summary | None) -
         passes=float(np.median(passes)) if passes else None,
         seconds=float(np.median([row["seconds"] for row in rows])) if rows else None,
     )
+
+
+def _mark(paper: Summary | None, optimum: Summary | None, ceiling: Summary | None) -> tuple[str, str]:
+    """Whether the objective cannot give the paper's cell, up to two standard errors, and why; else two empty texts."""
+    if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
+        return "", ""
+    if paper.mean > ceiling.mean + _margin(paper, ceiling):
+        best = format_auc(ceiling.mean)
+        return "above", f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
+    if paper.mean < optimum.mean - _margin(paper, optimum):
+        return "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
+    return "", ""
+
+
+def _margin(a: Summary, b: Summary) -> float:
+    """Two standard errors of the difference of two means, but no less than what counts as agreement."""
+    return max(2 * math.hypot(a.error, b.error), _AGREEMENT)
 
 
 def _difference(row: Row) -> float:
@@ -169,54 +189,98 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     if not rows:
         raise ValueError(f"{folder} holds no results: run  vrspam reproduce --out {folder}  first.")
     protocol = Protocol.from_dict(ways[-1]["protocol"])
-    wanted = [name for way in ways for name in way["protocol"]["sets"]]
-    sets = _ordered([row["set"] for row in rows] + wanted, [*paper_protocol().sets, *wanted])
-    names = [algorithm["name"] for way in ways for algorithm in way["protocol"]["algorithms"]]
-    algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], names)
-    cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
-    for name, algorithm in product(sets, algorithms):  # what was not run has the paper's cell alone
-        cells.setdefault((name, algorithm), _cell(name, algorithm, [], None))
-    shown = [name for name in algorithms if not name.startswith("exact")]
-    columns = ["set", *shown]
-    grid: list[html.Row] = [[name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets]
-    written = {
-        "table": [
-            write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{legend(cells)}\n"),
-            write_text(folder / "table.csv", _csv(cells.values())),
-        ]
-    }
-    figures = draw_all(rows, protocol, folder)
-    written["figure"] = [path for paths, _, _ in figures for path in paths]
-    results = [row for row in rows if row["kind"] == "result"]
-    done, runs = {row["set"] for row in results}, sum(row["task"] == "score" for row in results)
-    found = f"{runs} trained models on {len(done)} of {len(sets)} data sets, each tested on rows it has not seen."
-    page = Page("AUC maximisation: the paper's experiments repeated", found)
-    page.add("Test AUC", html.paragraph(legend(cells)), html.table(columns, grid), *remarks(cells, sets))
-    page.add("Does VRSPAM reach the optimum?", *agreement(rows))
-    if figures:
-        drawn = (html.figure(svg, caption, alt) for (_, svg), caption, alt in figures)
-        page.add("Figures", html.grid(drawn, "large"))
-    cost = (
-        "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. "
-        "SPAM, SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and "
-        "the certificate (OPAUC evaluates it from its matrices). Seconds are those of the solver on one core with "
-        "these evaluations, without the time for class means and covariances before the first step (for exact: the "
-        "whole fit); the code was compiled beforehand."
-    )
-    page.add("Passes and seconds", html.paragraph(cost), html.table(*cost_table(cells, sets, algorithms)))
-    page.add("Protocol", html.facts(protocol_facts(protocol, rows)), html.table(*algorithm_table(ways)))
-    page.add("Data", html.table(*data_table(ways)))
-    page.add("Versions and machine", *(html.facts(machine) for machine in unique([way["machine"] for way in ways])))
     gaps = [f"{path.name} is cut off, damaged, or holds another run: it does not count" for path in unreadable]
     gaps += describe_missing_runs(rows, ways)
     for gap in gaps:
         warn(f"{gap}; run the same command again")
+    grid = _grid_of(rows, ways)
+    table = auc_table(grid)
+    markdown = f"{markdown_table(*table)}\n\n{legend(grid.cells)}\n"
+    figures = draw_all(rows, protocol, folder)
+    page = _report(rows, ways, protocol, grid, figures, gaps)
+    return {
+        "table": [
+            write_text(folder / "table.md", markdown),
+            write_text(folder / "table.csv", _csv(grid.cells.values())),
+        ],
+        "figure": [path for paths, _, _ in figures for path in paths],
+        "report": [page.write(folder / "report.html")],
+    }
+
+
+class Grid(NamedTuple):
+    """All cells, and the order of sets and algorithms in tables."""
+
+    cells: Cells
+    sets: Sequence[str]
+    algorithms: Sequence[str]
+
+
+def _grid_of(rows: Sequence[Row], ways: Sequence[Way]) -> Grid:
+    """The cells of all sets and algorithms; what was not run has the paper's cell alone."""
+    planned_sets = [name for way in ways for name in way["protocol"]["sets"]]
+    planned = [algorithm["name"] for way in ways for algorithm in way["protocol"]["algorithms"]]
+    sets = _ordered([row["set"] for row in rows] + planned_sets, [*paper_protocol().sets, *planned_sets])
+    algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], planned)
+    cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
+    for name, algorithm in product(sets, algorithms):
+        cells.setdefault((name, algorithm), _cell(name, algorithm, [], None))
+    return Grid(cells, sets, algorithms)
+
+
+def auc_table(grid: Grid) -> TableParts:
+    """The table of test AUCs, a row for each set; the exact minimiser stands in each cell."""
+    shown = [name for name in grid.algorithms if not name.startswith("exact")]
+    rows: list[html.Row] = []
+    for name in grid.sets:
+        rows.append([name, *(_table_cell(grid.cells[name, algorithm]) for algorithm in shown)])
+    return ["set", *shown], rows
+
+
+COST = (
+    "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. "
+    "SPAM, SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and "
+    "the certificate (OPAUC evaluates it from its matrices). Seconds are those of the solver on one core with "
+    "these evaluations, without the time for class means and covariances before the first step (for exact: the "
+    "whole fit); the code was compiled beforehand."
+)
+
+
+def _report(
+    rows: Sequence[Row],
+    ways: Sequence[Way],
+    protocol: Protocol,
+    grid: Grid,
+    figures: Sequence[DrawnFigure],
+    gaps: Sequence[str],
+) -> Page:
+    """The page: the table, whether VRSPAM reaches the optimum, figures, costs, and how all was made."""
+    results = [row for row in rows if row["kind"] == "result"]
+    n_sets, n_models = len({row["set"] for row in results}), sum(row["task"] == "score" for row in results)
+    summary = f"{n_models} trained models on {n_sets} of {len(grid.sets)} data sets"
+    page = Page(
+        "AUC maximisation: the paper's experiments repeated", f"{summary}, each tested on rows it has not seen."
+    )
+    legend_of_table = html.paragraph(legend(grid.cells))
+    page.add("Test AUC", legend_of_table, html.table(*auc_table(grid)), *remarks(grid.cells, grid.sets))
+    page.add("Does VRSPAM reach the optimum?", *agreement(rows))
+    if figures:
+        drawn = [html.figure(svg, caption, alt) for (_, svg), caption, alt in figures]
+        page.add("Figures", html.grid(drawn, "large"))
+    page.add("Passes and seconds", html.paragraph(COST), html.table(*cost_table(*grid)))
+    page.add("Protocol", html.facts(protocol_facts(protocol, rows)), html.table(*algorithm_table(ways)))
+    page.add("Data", html.table(*data_table(ways)))
+    page.add("Versions and machine", *(html.facts(machine) for machine in unique([way["machine"] for way in ways])))
+    problems = [*_failures(rows), *gaps]
+    if problems:
+        page.add("What failed or is missing", html.bullets(problems))
+    return page
+
+
+def _failures(rows: Sequence[Row]) -> list[str]:
+    """The runs that failed, and why."""
     failed = [row for row in rows if row["kind"] == "failed"]
-    problems = [f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failed]
-    if problems + gaps:
-        page.add("What failed or is missing", html.bullets(problems + gaps))
-    written["report"] = [page.write(folder / "report.html")]
-    return written
+    return [f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failed]
 
 
 def describe_missing_runs(rows: Sequence[Row], ways: Sequence[Way]) -> list[str]:
@@ -297,12 +361,14 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Html]:
 
 def describe_agreement(rows: Sequence[Row]) -> str:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser."""
-    differences = [
-        _difference(row) for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")
-    ]
+    differences = []
+    for row in rows:
+        if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM"):
+            differences.append(_difference(row))
     if not differences:
         return "There are no runs of VRSPAM."
-    runs, worst, far = len(differences), max(differences), len(disagreements(rows))
+    runs, worst = len(differences), max(differences)
+    far = len(disagreements(rows))
     if not far:
         near = f"within {worst:.1e} of" if worst else "equal to"
         return f"Yes: in all {runs} runs its test AUC is {near} that of the exact minimiser."
@@ -319,22 +385,35 @@ def agreement(rows: Sequence[Row]) -> list[Html]:
         return [html.paragraph(words)]
     text = f"{words} In the runs below its test AUC was further away after its last epoch."
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
-    body = []
+    body: list[html.Row] = []
     for row in far:
+        difference = row["auc"] - row["auc_exact"]
         gap = row["gap"] / (row["positive_share"] * (1 - row["positive_share"]))
-        values = [row[name] for name in ("split", "l2", "l1", "auc", "auc_exact")]
-        values += [row["auc"] - row["auc_exact"], gap, row["passes"]]
-        shown = zip(("d", "g", "g", ".4f", ".4f", ".4f", ".1e", ".0f"), values, strict=True)
-        body.append([row["set"], row["algorithm"], *(Cell(f"{value:{form}}", value) for form, value in shown)])
+        body.append(
+            [
+                row["set"],
+                row["algorithm"],
+                Cell(f"{row['split']:d}", row["split"]),
+                Cell(f"{row['l2']:g}", row["l2"]),
+                Cell(f"{row['l1']:g}", row["l1"]),
+                Cell(f"{row['auc']:.4f}", row["auc"]),
+                Cell(f"{row['auc_exact']:.4f}", row["auc_exact"]),
+                Cell(f"{difference:.4f}", difference),
+                Cell(f"{gap:.1e}", gap),
+                Cell(f"{row['passes']:.0f}", row["passes"]),
+            ]
+        )
     return [html.paragraph(text), html.table(columns, body)]
 
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
+    """Seconds and passes of each cell."""
     rows: list[html.Row] = []
     for name in sets:
         row: list[Cell | str] = [name]
-        for cell in (cells[name, algorithm] for algorithm in algorithms):
-            passes = f"{cell.passes:.0f} passes" if cell.passes is not None else "one pass"
+        for algorithm in algorithms:
+            cell = cells[name, algorithm]
+            passes = "one pass" if cell.passes is None else f"{cell.passes:.0f} passes"
             row.append("" if cell.seconds is None else Cell(f"{cell.seconds:.3g} s", cell.seconds, passes))
         rows.append(row)
     return ["set", *algorithms], rows
@@ -379,22 +458,36 @@ def unique(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [value for i, value in enumerate(values) if value not in values[:i]]
 
 
+CSV_COLUMNS = (
+    "set algorithm mean std runs optimum_mean optimum_std ceiling_mean paper_mean paper_std mark worst_difference "
+    "median_passes median_seconds"
+)
+
+
 def _csv(cells: Iterable[CellResult]) -> str:
+    """All cells as CSV; what is not known is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = (
-        "set algorithm mean std runs optimum_mean optimum_std ceiling_mean paper_mean paper_std mark worst_difference "
-        "median_passes median_seconds"
-    )
-    writer.writerow(names.split())
+    writer.writerow(CSV_COLUMNS.split())
     for cell in cells:
-        ours, optimum, ceiling, paper = cell.ours, cell.optimum, cell.ceiling, cell.paper
-        values: list[Any] = [ours and ours.mean, ours and ours.std, ours.runs if ours else 0]
-        values += [optimum and optimum.mean, optimum and optimum.std, ceiling and ceiling.mean]
-        values += [paper and paper.mean, paper and paper.std, cell.mark, cell.worst, cell.passes, cell.seconds]
-        shown = [f"{value:.6g}" if isinstance(value, float) else value for value in values]  # None is an empty field
+        values: list[Any] = [
+            *_mean_and_std(cell.ours),
+            0 if cell.ours is None else cell.ours.runs,
+            *_mean_and_std(cell.optimum),
+            None if cell.ceiling is None else cell.ceiling.mean,
+            *_mean_and_std(cell.paper),
+            cell.mark,
+            cell.worst,
+            cell.passes,
+            cell.seconds,
+        ]
+        shown = [f"{value:.6g}" if isinstance(value, float) else value for value in values]
         writer.writerow([cell.set, cell.algorithm, *shown])
     return text.getvalue()
+
+
+def _mean_and_std(summary: Summary | None) -> tuple[float | None, float | None]:
+    return (None, None) if summary is None else (summary.mean, summary.std)
 
 
 def _ordered(found: Sequence[str], order: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam.data import DataError
+from vrspam.data.readers.block import BrokenRow
 from vrspam.model.drawing import (  # noqa: F401 (two are public names of this module)
     Effect,
     ExplainedRow,
@@ -88,29 +89,41 @@ def explain_file(
         return [name for name in model.identifiers if name in names]
 
     chunks = model.open(path, labels=False, keep=choose, keep_errors=True, **reading)
-    wanted = None if numbers is None else set(numbers)
-    for number in wanted or ():
+    for number in numbers or ():
         if number < 1:
             raise DataError(NO_ROW.format(number))
-    found: dict[int, ExplainedRow] = {}
+    explained: dict[int, ExplainedRow] = {}
     n = 0
     for X, _, kept, broken in chunks:
-        scored = 0 if X is None else int(X.shape[0])
-        # for each row of the block: its place among the scored rows, or -1 minus its place among the broken rows
-        places = np.concatenate([np.arange(scored) + 0.5, [row.place for row in broken]])
-        order = np.r_[np.arange(scored), -1 - np.arange(len(broken))][np.argsort(places, kind="stable")]
-        rows = np.arange(n + 1, n + 1 + order.size)
-        chosen = rows <= (np.inf if most is None else most) if wanted is None else np.isin(rows, list(wanted))
-        found |= {row.row: row for row in explain_rows(model, X, kept, broken, rows[chosen], order[chosen])}
+        order = _in_file_order(0 if X is None else int(X.shape[0]), broken)
+        block_numbers = n + 1 + np.arange(order.size)
+        chosen = _chosen(block_numbers, numbers, most)
+        for row in explain_rows(model, X, kept, broken, block_numbers[chosen], order[chosen]):
+            explained[row.row] = row
         n += order.size
-        if wanted is not None and wanted <= set(found):
+        if numbers is not None and set(numbers) <= set(explained):
             break  # the rest of a long file is not needed
-    for number in sorted((wanted or set()) - set(found)):
+    if numbers is None:
+        # notes on a file need not hold for some of its rows
+        notes = () if chunks.unseen is None else tuple(chunks.unseen.sentences())
+        return ExplainedRows(list(explained.values()), n, notes)
+    for number in sorted(set(numbers) - set(explained)):
         raise DataError(f"there is no row {number:,}: {chunks.source.paths[0]} has {n:,} rows, counted from 1")
-    explained = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
-    if numbers is not None or chunks.unseen is None:  # notes on a file need not hold for some of its rows
-        return ExplainedRows(explained, n, ())
-    return ExplainedRows(explained, n, tuple(chunks.unseen.sentences()))
+    return ExplainedRows([explained[number] for number in dict.fromkeys(numbers)], n, ())
+
+
+def _in_file_order(scored: int, broken: Sequence[BrokenRow]) -> np.ndarray:
+    """For each row of a block: its place among the scored rows, or -1 minus its place among the broken rows."""
+    places = np.concatenate([np.arange(scored) + 0.5, [row.place for row in broken]])
+    indices = np.concatenate([np.arange(scored), -1 - np.arange(len(broken))])
+    return indices[np.argsort(places, kind="stable")]
+
+
+def _chosen(block_numbers: np.ndarray, numbers: Sequence[int] | None, most: int | None) -> np.ndarray:
+    """Which rows of a block are explained."""
+    if numbers is not None:
+        return np.isin(block_numbers, list(numbers))
+    return block_numbers <= (np.inf if most is None else most)
 
 
 def features_picture(model: Model) -> Figure:
@@ -120,9 +133,9 @@ def features_picture(model: Model) -> Figure:
 
     if model.shapes is not None:
         return plot_shapes(model)
-    found = find_strongest(model, 20)
-    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
-    plot_coefficients(dict(found), label=describe_size(model), ax=axes[0, 0])
+    strongest = find_strongest(model, 20)
+    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(strongest), 2)))
+    plot_coefficients(dict(strongest), label=describe_size(model), ax=axes[0, 0])
     return figure
 
 
