@@ -125,11 +125,12 @@ class PreparedLines:
     def __init__(self, part: LinePart):
         self.part = part
         self.used = np.flatnonzero((part.coef != 0.0) | (part.missing != 0.0))  # NaN is not 0
-        self.has_no_fill = bool(np.isnan(part.missing).all())
+        self.refuses = np.isnan(part.missing)  # (columns,): whether a row with a missing value has no score
+        self.fills = np.where(self.refuses, 0.0, part.missing)
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the lines of all columns of an array or of sparse rows to `out` (rows × 1)."""
-        if self.has_no_fill:  # a missing value makes the score NaN
+        if self.refuses.all():  # a missing value makes the score NaN
             out[:, 0] += multiply(X, self.part.coef)
             return
         if sparse.issparse(X):
@@ -139,7 +140,8 @@ class PreparedLines:
         else:
             absent = np.isnan(X).astype(X.dtype)
             known = np.where(np.isnan(X), 0.0, X).astype(X.dtype)
-        out[:, 0] += multiply(known, self.part.coef) + multiply(absent, self.part.missing)
+        out[:, 0] += multiply(known, self.part.coef) + multiply(absent, self.fills)
+        out[absent @ self.refuses > 0.0, 0] = np.nan
 
     def add_column_to(self, out: np.ndarray, X: Any, j: int) -> None:
         """Add the line of column j of X to `out` (rows × 1)."""
