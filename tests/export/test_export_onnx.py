@@ -20,15 +20,16 @@ from tool_data import patients, write, write_libsvm
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.features import AdditiveFeatures, LinearFeatures, StackedFeatures, TreeFeatures
 from vrspam.features.encoders import places_of
-from vrspam.features.parts import CurvePart
-from vrspam.model.scorer import Column, Input
+from vrspam.features.parts import CurvePart, Parts
+from vrspam.model.inputs import Column, Input
+from vrspam.model.model import Model
 from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
-from vrspam.export import NotExportable, Scorer, to_onnx  # noqa: E402
+from vrspam.export import NotExportable, to_onnx  # noqa: E402
 
 SINGLE, DOUBLE = 1e-5, 1e-12  # of the spread of the scores
 MAPS = (
@@ -200,9 +201,8 @@ def test_an_isotonic_calibration_that_never_reaches_a_half():
 def test_any_curve(nodes, others, left, right):
     nodes = np.sort(nodes)
     values = np.cos(np.arange(nodes.size))
-    scorer = Scorer(
-        (Input("x"),), (Column("x", 0),), (CurvePart(nodes, values, left, right, missing=9.0),), constant=1.0
-    )
+    curve = CurvePart(nodes, values, left, right, missing=9.0)
+    scorer = Model((Input("x"),), (Column("x", 0),), Parts((curve,)), constant=1.0)
     x = np.array([*nodes, *others, nodes.mean(), np.nan])
     expected = 1.0 + np.interp(x, nodes, values)
     expected += left * np.minimum(x - nodes[0], 0.0) + right * np.maximum(x - nodes[-1], 0.0)

@@ -21,8 +21,9 @@ from tool_data import patients, write
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
-from vrspam.features.parts import CategoryPart, CurvePart
-from vrspam.model.scorer import Column, Input, Scorer
+from vrspam.features.parts import CategoryPart, CurvePart, Parts
+from vrspam.model.inputs import Column, Input
+from vrspam.model.model import Label, Model
 from vrspam.tool import load_model, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores
@@ -183,7 +184,7 @@ def test_any_name_text_and_curve(name, texts, nodes):
     other = f"{name}'"
     columns = (Column(name, 0), Column(other, 1))
     inputs = (Input(name), Input(other, "text"))
-    scorer = Scorer(inputs, columns, (curve, heights), constant=1.5, classes=(f"not {name}", name))
+    scorer = Model(inputs, columns, Parts((curve, heights)), constant=1.5, label=Label((f"not {name}", name)))
     values: list[float | None] = [
         *nodes.tolist(),
         float(nodes[0]) - 2.0,
@@ -212,7 +213,7 @@ def test_any_name_text_and_curve(name, texts, nodes):
 
 
 def test_a_nul_character_is_refused_in_sql():
-    scorer = Scorer((Input("a\0b"),), (Column("a\0b", 0),), (CurvePart(np.zeros(1), np.zeros(1), 1.0, 1.0),))
+    scorer = Model((Input("a\0b"),), (Column("a\0b", 0),), Parts((CurvePart(np.zeros(1), np.zeros(1), 1.0, 1.0),)))
     with pytest.raises(NotExportable, match="holds a NUL character"):
         to_sql(scorer)
 

@@ -33,8 +33,10 @@ from vrspam import AUCClassifierCV
 from vrspam.export import NotExportable, to_onnx
 from vrspam.export.onnx_graphs import operators
 from vrspam.features import KernelFeatures, TreeFeatures
-from vrspam.model.scorer import Column as ScoredColumn
-from vrspam.model.scorer import Input, Scorer
+from vrspam.features.parts import Parts
+from vrspam.model.inputs import Column as ScoredColumn
+from vrspam.model.inputs import Input
+from vrspam.model.model import Model as ExportedModel
 from vrspam.tool import load_model, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores and of the score itself
@@ -214,7 +216,7 @@ class OfAFile:
 
     def __init__(self, model: Any):
         self.model = model
-        self.as_scorer = model.as_scorer
+        self.to_model = model.to_model
 
     def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
         chunks = self.model.open(frame, labels=False, skip_errors=True, allow_missing=list(frame.columns))
@@ -242,7 +244,7 @@ def scores_of(model: Any, frame: pd.DataFrame) -> np.ndarray:
 def compare(model: Any, frame: pd.DataFrame, name: str, spread: float, way: str = "as training") -> list[str]:
     """How each form differs from the model itself and from what is declared, in words."""
     expected, found = scores_of(model, frame), []
-    parts = model.as_scorer()
+    parts = model.to_model().parts
     for form, score in FORMS.items():
         if way in LOST.get(form, ()):
             continue
@@ -317,8 +319,8 @@ def test_the_matrix_can_fail():
     rng = np.random.default_rng(0)
     frame = hostile_frame(rng, 200, ["double", "text"])
     model = fitted(frame, hostile_labels(frame, rng), "additive")
-    exported = model.as_scorer()
-    model.as_scorer = lambda: exported  # type: ignore[method-assign]
+    exported = model.to_model()
+    model.to_model = lambda: exported  # type: ignore[method-assign]
     model.intercept_ = model.intercept_ + 1e-9
     assert len(compare(model, frame, "additive", 1.0)) == 4  # float32 cannot tell
 
@@ -416,7 +418,7 @@ def walked(value: float, thresholds: np.ndarray, is_split: np.ndarray, sums: np.
 
 def test_a_model_to_which_no_column_adds_anything_scores_every_row():
     """As trees without a split are: a constant, for each row of a file."""
-    scorer = Scorer((Input("age"),), (ScoredColumn("age", 0),), (None,), constant=0.5)
+    scorer = ExportedModel((Input("age"),), (ScoredColumn("age", 0),), Parts((None,)), constant=0.5)
     frame = pd.DataFrame({"age": [1.0, np.nan, -3.0, np.inf]})
     for score in FORMS.values():
         np.testing.assert_array_equal(score(scorer, frame), [0.5] * 4)

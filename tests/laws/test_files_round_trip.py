@@ -193,8 +193,8 @@ def test_an_export_that_scores_otherwise_is_not_written(tmp_path, monkeypatch, f
     export_model(model, **{form: path}, dtype="float64")
     before = path.read_bytes()
     other = replace(model, intercept=model.intercept + 0.01)
-    scorer = other.as_scorer()
-    monkeypatch.setattr(type(model), "as_scorer", lambda self: scorer)
+    scorer = other.to_model()
+    monkeypatch.setattr(type(model), "to_model", lambda self: scorer)
     with pytest.raises(NotExportable, match="was not written"):
         export_model(model, **{form: path}, dtype="float64")
     assert path.read_bytes() == before

@@ -248,7 +248,8 @@ def test_the_interval_of_a_difference_is_as_wide_as_that_of_resampled_rows():
 
     def difference(rows):
         of_rows = time[rows], event[rows]
-        return np.subtract(*(concordance_index(of_rows[0], one[rows], event=of_rows[1]) for one in (first, second)))
+        left, right = (concordance_index(of_rows[0], scores[rows], event=of_rows[1]) for scores in (first, second))
+        return left - right
 
     drawn = [difference(rng.integers(300, size=300)) for _ in range(300)]
     test = concordance_test(time, first, second, event=event)

@@ -124,7 +124,7 @@ CLASSES = [
 ]
 FOR_THE_ROOMS = {  # of maps and moments
     *("dtype_of", "features_of", "holding_no_rows", "learn", "of_device_rows", "of_fitted", "products"),
-    *("as_scorer", "blocks", "feature_places", "is_finer", "parts"),
+    *("to_model", "blocks", "block_places", "feature_places", "is_finer", "parts"),
     *("grower", "learn_labels", "scores_by"),
 }
 

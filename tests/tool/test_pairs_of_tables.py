@@ -15,7 +15,6 @@ from vrspam.cli.app import run
 from vrspam.data import DataError
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
-from vrspam.model.scorer import scorer_of_estimator
 from vrspam.pairs import whole_units
 from vrspam.tool import check, compare, evaluate, load_model, make_report, predict, report_page, save_model, train
 
@@ -136,7 +135,7 @@ def test_exports_have_a_score_and_no_label(kind, request):
     inputs = {name: new[name].to_numpy()[:, None] for name in taken}
     inputs = {name: values.astype(object if values.dtype.kind in "OUT" else float) for name, values in inputs.items()}
     np.testing.assert_allclose(session.run(None, inputs)[0].ravel(), expected, rtol=1e-9, atol=1e-9)
-    assert model.as_scorer().higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
+    assert model.to_model().label.higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
 
 
 def test_a_ranker_is_exported_without_labels():
@@ -145,7 +144,7 @@ def test_a_ranker_is_exported_without_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     model = ConcordanceRanker().fit(X, X[:, 0])
-    assert scorer_of_estimator(model).higher == "a larger y"
+    assert model.to_model().label.higher == "a larger y"
     assert "def label" not in to_python(model)
 
 

@@ -49,3 +49,14 @@ class Check(ABC):
     def several(self, columns: list[str], severity: Severity) -> Finding | None:
         """One finding about several columns that each have their own; None puts one sentence after the other."""
         return None
+
+
+def not_checked(what: str) -> Finding:
+    """The finding that something could not be looked at."""
+    return Finding("not-checked", "note", f"not looked at: {what}")
+
+
+def failed(what: str, error: Exception) -> Finding:
+    """The finding that a look failed: a doctor ends no command."""
+    reason = f"{type(error).__name__}: {error}"
+    return not_checked(f"{what}, which failed unexpectedly ({reason}). The model does not depend on it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.findings import SEVERITIES, Finding, Severity
-from vrspam.checks.base import Check
+from vrspam.checks.base import Check, failed
 from vrspam.checks.codes import Codes
 from vrspam.checks.constant import Constant
 from vrspam.checks.drift import Drift
@@ -20,7 +20,7 @@ from vrspam.checks.leak import Leak
 from vrspam.checks.majority import Majority
 from vrspam.checks.missing_values import MissingValues
 from vrspam.checks.missingness import Missingness
-from vrspam.checks.not_checked import NotChecked, failed
+from vrspam.checks.not_checked import NotChecked
 from vrspam.checks.reading import (
     Dates,
     Identifiers,
@@ -143,10 +143,9 @@ def look_after(fitted: Fitted) -> list[Finding]:
 
 def guarded(subject: str, findings: Iterator[Finding]) -> list[Finding]:
     """The findings of one look at a table; that it failed is a finding too: a doctor ends no command."""
-    found = []
+    found: list[Finding] = []
     try:
-        for finding in findings:
-            found.append(finding)
+        found.extend(findings)  # keeps those that came before a failure
     except Exception as error:
         found.append(failed(subject, error))
     return found

@@ -12,7 +12,6 @@ from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.checks.base import Check, Need
 from vrspam.checks.company import TOO_GOOD, look_at_company
-from vrspam.checks.not_checked import failed
 from vrspam.checks.seen import Seen
 from vrspam.checks.telling import SEVERE_LEAK, shown_auc, to_leave_out
 
@@ -43,8 +42,6 @@ class Leak(Check):
             yield _describe_leaks(seen.telling.leaks)
         if seen.company is not None:
             yield seen.company
-        if seen.company_failure is not None:
-            yield failed("leaks", seen.company_failure)
 
     def look_after(self, fitted: Any) -> Iterator[Finding]:
         """The AUC that a model promises is too good to be true, and no leak was found before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vrspam._utils.findings import Finding
-from vrspam.checks.base import Check, Need
+from vrspam.checks.base import Check, Need, not_checked
 from vrspam.checks.seen import Seen
 
 
@@ -26,18 +26,7 @@ class NotChecked(Check):
             yield not_checked("repeated rows and drift, which need a table of at most 1,000 named columns")
 
 
-def not_checked(what: str) -> Finding:
-    """The finding that something could not be looked at."""
-    return Finding("not-checked", "note", f"not looked at: {what}")
-
-
 def describe_sample(rows: int, of: int) -> Finding:
     """The finding that only a sample of the rows was seen."""
     seen = f"; only {rows:,} rows of {of:,} were seen" if rows < of else ""
     return not_checked(f"whether rows repeat across the table, or drift{seen}")
-
-
-def failed(what: str, error: Exception) -> Finding:
-    """The finding that a look failed: a doctor ends no command."""
-    reason = f"{type(error).__name__}: {error}"
-    return not_checked(f"{what}, which failed unexpectedly ({reason}). The model does not depend on it")

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from vrspam._utils.findings import OPTION, Finding, Fix
 from vrspam._utils.names import COPIES, INDEPENDENT
-from vrspam.checks.base import Check
+from vrspam.checks.base import Check, failed
 from vrspam.checks.judged_groups import JudgedGroups
-from vrspam.checks.not_checked import failed
 from vrspam.checks.seen import Seen
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from vrspam._utils.findings import Finding
 from vrspam._utils.names import COPIES
-from vrspam.checks.base import Need
+from vrspam.checks.base import Need, failed
 from vrspam.checks.coded import CodedColumns, most_distant
 from vrspam.checks.company import SUSPECT, look_at_company
 from vrspam.checks.groups import ChosenGroups, find_groups
@@ -39,7 +39,10 @@ class Seen:
 
     Attributes
     ----------
-    X : rows as they are read; positive : array, two classes of them
+    X : table or array
+        The rows as they are read.
+    positive : array
+        Two classes of the rows.
     all_events : bool
         Whether all rows are positive: the classes are then halves of an order.
     columns : CodedColumns
@@ -59,7 +62,6 @@ class Seen:
         self.plan = plan
         self.seed = plan.random_state
         self.can_keep_together = can_keep_together
-        self.company_failure: Exception | None = None
         if sample is None:
             self.X, positive = table.load_rows()
             self.sampled_of: int | None = None
@@ -76,7 +78,8 @@ class Seen:
         has = set()
         if self.sampled_of is None:
             has.add(Need.ALL_ROWS)
-        if self.table.chunks.source.reader.tabular and len(self.table.schema.columns) <= 5 * QUICK_COLUMNS:
+        has_names = self.table.chunks.source.reader.tabular
+        if has_names and len(self.table.schema.columns) <= 5 * QUICK_COLUMNS:
             has.add(Need.FEW_NAMED_COLUMNS)
         if min(self.drawn.positive.sum(), (~self.drawn.positive).sum()) >= 20:
             has.add(Need.TWENTY_OF_EACH)
@@ -117,7 +120,8 @@ class Seen:
         """The rows with the columns that the quick model takes: of very many, those that differ most by class."""
         if len(self.table.schema.columns) <= QUICK_COLUMNS:
             return self.X
-        return self.X.select(most_distant(self.X, self.positive, self.table.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
+        columns = most_distant(self.X, self.positive, self.table.schema, QUICK_COLUMNS // 2)
+        return self.X.select(columns[:QUICK_COLUMNS])
 
     @cached_property
     def aucs_of_all(self) -> dict[str, float]:
@@ -166,10 +170,11 @@ class Seen:
     def groups(self) -> ChosenGroups:
         """The groups of rows that matter most, or that at least are there, and whether folds keep them together."""
         first = self._first_groups
-        if not self.looks_for_groups or first.kept_together or self.company is None:
+        if not self.looks_for_groups or first.kept_together:
             return first
-        fix = self.company.fix
-        again = self._find_groups([*self.telling_of_all.names, *([] if fix is None else fix.value)])
+        if self.company is None or self.company.fix is None:  # no more leaks are known now
+            return first
+        again = self._find_groups([*self.telling_of_all.names, *self.company.fix.value])
         return again if again.kept_together and again.name != COPIES else first
 
     @cached_property
@@ -189,8 +194,7 @@ class Seen:
         try:
             return look_at_company(X, self.positive, aucs, self.telling_of_all.names, codes, self.seed)
         except Exception as error:
-            self.company_failure = error
-            return None
+            return failed("leaks", error)
 
     # Features: a column that names groups is none, if it gives the answer away.
 

@@ -27,7 +27,7 @@ from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.names import is_plain
-from vrspam.model.scorer import Scorer
+from vrspam.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -163,21 +163,21 @@ class DaskScores(PairwiseClassifier):
             X = X.rechunk({1: -1})
         # without the d×d moments, which would be sent to every worker; Dask searches arguments field by field
         score = partial(
-            _score_block, scorer=self.as_scorer(), labels=function.__name__ == "predict", dtype=np.dtype(dtype)
+            _score_block, model=self.to_model(), labels=function.__name__ == "predict", dtype=np.dtype(dtype)
         )
         return X.map_blocks(score, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
 
 
-def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.ndarray:
+def _score_block(block, model: Model, labels: bool, dtype: np.dtype) -> np.ndarray:
     """Scores or labels of one block, which may be empty."""
     if block.shape[0] == 0:
         return np.empty(0, dtype=dtype)
-    gaps = True if scorer.coef is not None else "allow-nan"
+    gaps = True if model.parts.lines is not None else "allow-nan"
     rows = check_array(block, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps)
-    if rows.shape[1] != len(scorer.columns):
-        raise ValueError(f"X has {rows.shape[1]} features, but the model was fitted with {len(scorer.columns)}.")
-    scores = scorer.score(rows)
-    return scorer.label(scores).astype(dtype, copy=False) if labels else scores
+    if rows.shape[1] != len(model.columns):
+        raise ValueError(f"X has {rows.shape[1]} features, but the model was fitted with {len(model.columns)}.")
+    scores = model.scores(rows)
+    return model.labels(scores).astype(dtype, copy=False) if labels else scores
 
 
 class DaskAUCClassifier(DaskScores, AUCClassifier):

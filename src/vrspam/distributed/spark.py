@@ -95,11 +95,11 @@ class SparkScores(PairwiseClassifier):
         callable
             ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.inputs())))``
         """
-        scorer, schema = self.as_scorer(), self.schema_
+        model, schema = self.to_model(), self.schema_
 
         @pandas_udf("double")
         def scores(columns: pd.DataFrame) -> pd.Series:
-            return pd.Series(scorer.score(encode_frame(columns, schema)))
+            return pd.Series(model.scores(encode_frame(columns, schema)))
 
         return scores
 

@@ -18,7 +18,8 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, lin
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, RawColumns, StrataWithoutPairs, warn
 from vrspam.estimators.constraints import limits_of
-from vrspam.model.scorer import scorer_of_estimator
+from vrspam.model.model import Model
+from vrspam.model.of_estimator import model_of_estimator
 from vrspam.moments import PairSums
 from vrspam.moments.class_moments import spread
 from vrspam.objective import PenaltyFamily, multiply
@@ -247,7 +248,9 @@ class PairwiseEstimator(BaseEstimator):
             self.feature_names_in_ = names
         return self
 
-    as_scorer = scorer_of_estimator
+    def to_model(self) -> Model:
+        """Return the fitted score without the estimator: its parts, columns and label, as it is exported."""
+        return model_of_estimator(self)
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.

@@ -1,5 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .onnx_graphs import to_onnx
-from .plain import NotExportable, Scorer, scorer_of, to_python, to_sql
+from .plain import NotExportable, to_python, to_sql
 
-__all__ = ["NotExportable", "Scorer", "scorer_of", "to_onnx", "to_python", "to_sql"]
+__all__ = ["NotExportable", "to_onnx", "to_python", "to_sql"]

@@ -10,7 +10,8 @@ import numpy as np
 import vrspam
 from vrspam._utils.findings import Fix
 from vrspam.features.parts import CategoryPart, CurvePart, Effect
-from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
+from vrspam.model.inputs import DATE, TEXT, NotExportable, check_utf8
+from vrspam.model.model import Model, model_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.kinds.dates import HOUR, MONTH, WEEKDAY, YEAR
 
@@ -116,11 +117,11 @@ def to_python(model: Any) -> str:
     >>> bool(abs(one - model.decision_function(table)[2]) < 1e-12)
     True
     """
-    scorer = _additive_scorer(model, "plain Python")
-    if len({column.name for column in scorer.columns}) < len(scorer.columns):
+    model = _additive_model(model, "plain Python")
+    if len({column.name for column in model.columns}) < len(model.columns):
         raise NotExportable("Two columns of the model have the same name: rename one, and train again.")
     lines = [
-        f'"""Scores rows: higher means {_docstring(scorer.higher)}.',
+        f'"""Scores rows: higher means {_docstring(model.label.higher)}.',
         "",
         "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what",
         "each column adds to it. None, NaN, infinity and an empty text are missing values; a column that is not in the",
@@ -131,22 +132,22 @@ def to_python(model: Any) -> str:
         "",
         "import math",
         "",
-        f"CONSTANT = {_number(scorer.constant)}",
+        f"CONSTANT = {_number(model.constant)}",
     ]
     calls = []
-    for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True)):
-        one = scorer.inputs[column.source]
+    for number, (column, effect) in enumerate(zip(model.columns, model.effects, strict=True)):
+        one = model.inputs[column.source]
         value = f'_date(row[{one.name!r}], "{column.part}")' if one.kind == DATE else f"row[{one.name!r}]"
         gone = "adds nothing" if effect is None or effect.missing == 0.0 else f"adds {_number(effect.missing)}"
         if effect is not None and np.isnan(effect.missing):
             gone = "has no score: the result is NaN"
         table, call = _effect(effect, value, number + 1)
-        lines += ["", "", f"# {_words(scorer, number)}", f"# A missing value {gone}.", *table]
+        lines += ["", "", f"# {_words(model, number)}", f"# A missing value {gone}.", *table]
         calls.append(f"        {column.name!r}: {call},")
-    constants, functions = _calibration(scorer)
+    constants, functions = _calibration(model)
     adds = ["def parts(row: dict) -> dict:", '    """What each column adds to the score."""', "    return {"]
     text = "\n".join([*lines, *constants, "", _HEAD, "", *adds, *calls, "    }", "", *functions]) + HELPERS
-    return text + (_DATES if any(one.kind == DATE for one in scorer.inputs) else "")
+    return text + (_DATES if any(one.kind == DATE for one in model.inputs) else "")
 
 
 def _docstring(words: str) -> str:
@@ -158,10 +159,10 @@ def _number(value: float) -> str:
     return "math.nan" if np.isnan(value) else repr(float(value))
 
 
-def _words(scorer: Scorer, number: int) -> str:
+def _words(model: Model, number: int) -> str:
     """What a column holds."""
-    column = scorer.columns[number]
-    one = scorer.inputs[column.source]
+    column = model.columns[number]
+    one = model.inputs[column.source]
     if one.kind == DATE:
         return f"{column.name!r}: of the date in {one.name!r} {_PART_WORDS[str(column.part)]}."
     return f"{column.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
@@ -189,15 +190,15 @@ def _points(nodes: Iterable[float], values: Iterable[float]) -> list[str]:
     return [f"    ({_number(node)}, {_number(value)})," for node, value in zip(nodes, values, strict=True)]
 
 
-def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
+def _calibration(model: Model) -> tuple[list[str], list[str]]:
     """The constants of the calibration, and the functions `probability` and `label`."""
-    calibration, (negative, positive) = scorer.calibration, scorer.classes
+    calibration, (negative, positive) = model.calibration, model.label.classes
     constants: list[str] = []
     body: list[str] = []
-    if scorer.ranks:
+    if model.label.ranks:
         return [], []
     if isinstance(calibration, Sigmoid):
-        offset = calibration.offset - calibration.slope * scorer.baseline
+        offset = calibration.offset - calibration.slope * model.baseline
         constants = ["", "", "# Probabilities: 1 / (1 + exp(-(slope * score + offset)))."]
         constants.append(f"SLOPE, OFFSET = {_number(calibration.slope)}, {_number(offset)}")
         body = [
@@ -205,7 +206,7 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
             "    return 1.0 / (1.0 + math.exp(power)) if power < 700.0 else 0.0",
         ]
     elif isinstance(calibration, Isotonic):
-        points = _points(calibration.scores + scorer.baseline, calibration.probabilities)
+        points = _points(calibration.scores + model.baseline, calibration.probabilities)
         constants = ["", "", "# Probabilities of scores: straight lines between these, constant outside."]
         constants += ["PROBABILITIES = (", *points, ")"]
         body = ["    return _curve(score(row), PROBABILITIES, 0.0, 0.0, math.nan)"]
@@ -217,27 +218,27 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
     if body:
         words = f'    """The probability that the label of a row is {_docstring(repr(positive))}."""'
         functions = ["", "def probability(row: dict) -> float:", words, *body, ""]
-    test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
+    test = "probability(row) > 0.5" if model.limit is None else f"score(row) > {_number(model.limit)}"
     words = "The likelier label of a row."
-    if (chosen := scorer.chosen) is not None:
+    if (chosen := model.threshold) is not None:
         test, least = f"score(row) >= {_number(chosen.threshold)}", _number(chosen.threshold)
         words = f"{_docstring(repr(positive))} where the score is at least {least}, a threshold that {chosen.words}."
     functions += ["", "def label(row: dict):", f'    """{words}"""']
     return constants, [*functions, f"    return {positive!r} if {test} else {negative!r}", ""]
 
 
-def _additive_scorer(model: Any, language: str) -> Scorer:
-    """Return the score to export of a model that is a sum over columns; refuse other models with the reason."""
-    scorer = scorer_of(model)
-    if scorer.kernels or scorer.trees:
-        kinds = " and ".join(["a kernel"] * bool(scorer.kernels) + ["trees"] * bool(scorer.trees))
+def _additive_model(scorer: Any, language: str) -> Model:
+    """Return the model to export of a scorer that is a sum over columns; refuse others with the reason."""
+    model = model_of(scorer)
+    if model.parts.kernels or model.parts.trees:
+        kinds = " and ".join(["a kernel"] * bool(model.parts.kernels) + ["trees"] * bool(model.parts.trees))
         raise NotExportable(
             f"The score has parts that depend on several columns at once ({kinds}), and {language} is written column "
             "by column: export ONNX instead, or train with ",
             Fix("features", "additive"),
             ".",
         )
-    return scorer
+    return model
 
 
 def to_sql(model: Any) -> str:
@@ -274,28 +275,28 @@ def to_sql(model: Any) -> str:
     >>> bool(abs(scores - model.decision_function(table)).max() < 1e-12)
     True
     """
-    scorer = _additive_scorer(model, "SQL")
+    model = _additive_model(model, "SQL")
     comments = [
-        f"The score of a row: higher means {scorer.higher}. {_WRITTEN_BY}",
+        f"The score of a row: higher means {model.label.higher}. {_WRITTEN_BY}",
         "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
     ]
-    if not scorer.ranks:
-        positive, calibration = repr(scorer.classes[1]), scorer.calibration
-        if (chosen := scorer.chosen) is not None:
+    if not model.label.ranks:
+        positive, calibration = repr(model.label.classes[1]), model.calibration
+        if (chosen := model.threshold) is not None:
             comments.append(f"Label: {positive} where the score is at least {chosen.threshold!r} ({chosen.words}).")
-        elif scorer.threshold is not None:
-            comments.append(f"Label: {positive} where the score is above {scorer.threshold!r}.")
+        elif model.limit is not None:
+            comments.append(f"Label: {positive} where the score is above {model.limit!r}.")
         if isinstance(calibration, Sigmoid):
-            slope, offset = calibration.slope, calibration.offset - calibration.slope * scorer.baseline
+            slope, offset = calibration.slope, calibration.offset - calibration.slope * model.baseline
             line = f"{_sql_number(slope)} * score + {_sql_number(offset)}"
             comments.append(f"Probability of {positive}: 1E0 / (1E0 + EXP(-({line}))).")
         elif calibration is not None:
             comments.append("Probabilities (isotonic) are not in this expression; the Python export has them.")
-    terms = [_sql_number(scorer.constant)]
-    for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True)):
-        one = scorer.inputs[column.source]
+    terms = [_sql_number(model.constant)]
+    for number, (column, effect) in enumerate(zip(model.columns, model.effects, strict=True)):
+        one = model.inputs[column.source]
         name = _quoted(column.name if one.kind == DATE else one.name, '"')
-        terms.append(f"-- {_words(scorer, number)}\n{_sql_effect(effect, name)}")
+        terms.append(f"-- {_words(model, number)}\n{_sql_effect(effect, name)}")
     if len(terms) > 100:  # parentheses around each 100 terms, because engines limit the depth of an expression
         groups = [terms[start : start + 100] for start in range(0, len(terms), 100)]
         terms = ["(\n" + "\n+\n".join(group) + "\n)" for group in groups]

@@ -17,6 +17,7 @@ from vrspam.features.base import FeatureMap
 from vrspam.features.boosted import BoostedFeatures
 from vrspam.features.forest import ForestFeatures
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.names import MAPS as MAPS
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
 
@@ -30,11 +31,3 @@ __all__ = [
     "StackedFeatures",
     "TreeFeatures",
 ]
-
-MAPS: dict[str, type[FeatureMap]] = {
-    kind.__name__: kind
-    for kind in (
-        *(LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures),
-        *(BoostedFeatures, ForestFeatures, StackedFeatures),
-    )
-}

@@ -22,15 +22,15 @@ from vrspam.features.trees import TreeFeatures
 CANDIDATES: dict[str, FeatureMap] = {
     "standardized": LinearFeatures(),
     "additive": AdditiveFeatures(),
-    **{
-        f"kernel {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto", max_additive="auto")
-        for width in (3.0, 1.0, 0.3)
-    },
-    **{
-        f"kernel alone {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto", additive=False)
-        for width in (3.0, 1.0, 0.3)
-    },
-    **{f"trees {depth}": TreeFeatures(max_depth=depth, n_landmarks="auto") for depth in (2, 4, 7)},
+    "kernel 3": KernelFeatures(bandwidth=3.0, n_landmarks="auto", max_additive="auto"),
+    "kernel 1": KernelFeatures(bandwidth=1.0, n_landmarks="auto", max_additive="auto"),
+    "kernel 0.3": KernelFeatures(bandwidth=0.3, n_landmarks="auto", max_additive="auto"),
+    "kernel alone 3": KernelFeatures(bandwidth=3.0, n_landmarks="auto", additive=False),
+    "kernel alone 1": KernelFeatures(bandwidth=1.0, n_landmarks="auto", additive=False),
+    "kernel alone 0.3": KernelFeatures(bandwidth=0.3, n_landmarks="auto", additive=False),
+    "trees 2": TreeFeatures(max_depth=2, n_landmarks="auto"),
+    "trees 4": TreeFeatures(max_depth=4, n_landmarks="auto"),
+    "trees 7": TreeFeatures(max_depth=7, n_landmarks="auto"),
     "forest": ForestFeatures(),
     "boosted": BoostedFeatures(),
 }
@@ -44,6 +44,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "forest", "boosted", "auto")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 SPELLED_NAMES = {*NAMES, *SINGLE_NAMES, "standardised"}  # what is accepted
+# The classes of maps: what a stack is made of, and what skops may load.
+MAPS: dict[str, type[FeatureMap]] = {type(features).__name__: type(features) for features in CANDIDATES.values()}
+MAPS["StackedFeatures"] = StackedFeatures
 
 
 def named_maps(features: Any, seed: int | None) -> dict[str, Any]:

@@ -199,7 +199,7 @@ def _join(parts: Sequence[TreePart]) -> TreePart:
 class Parts(NamedTuple):
     """A score, or several, as a sum of parts."""
 
-    effects: tuple[Effect | None, ...]  # what each column adds on its own, beside its straight line
+    effects: tuple[Effect | None, ...]  # what each column adds on its own, beside its straight line; empty for lines
     kernels: tuple[KernelPart, ...] = ()  # what columns add together
     trees: tuple[TreePart, ...] = ()  # what columns add together
     lines: LinePart | None = None  # straight lines of columns as they are
@@ -207,7 +207,12 @@ class Parts(NamedTuple):
     @property
     def n_columns(self) -> int:
         """Number of columns that the score takes."""
-        return len(self.effects)
+        return len(self.effects) if self.lines is None else len(self.lines.coef)
+
+    @property
+    def encoders(self) -> list[Sequence[Encoder]]:
+        """How each kernel, and each part of trees, encodes the columns."""
+        return [*(part.encoders for part in self.kernels), *(part.encoders for part in self.trees)]
 
     @property
     def keeps_columns_apart(self) -> bool:
@@ -224,7 +229,7 @@ class Parts(NamedTuple):
         if self.lines is None:
             return self.effects
         zero = np.zeros(1)
-        effects = list(self.effects)
+        effects = list(self.effects) or [None] * self.n_columns
         for j, (slope, missing) in enumerate(zip(self.lines.coef.tolist(), self.lines.missing.tolist(), strict=True)):
             if effects[j] is None:
                 effects[j] = CurvePart(zero, zero, slope, slope, missing)
@@ -235,7 +240,7 @@ def lines_alone(coef: np.ndarray, missing: np.ndarray | None = None) -> Parts:
     """The parts of coef · x; without what missing values add, a row that has one has no score."""
     if missing is None:
         missing = np.full(coef.shape, np.nan)
-    return Parts((None,) * len(coef), lines=LinePart(coef, missing))
+    return Parts((), lines=LinePart(coef, missing))
 
 
 # Blocks: the features of a map, which coefficients make parts of a score.

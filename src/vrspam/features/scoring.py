@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,6 @@ class PreparedParts:
         # numbers for each row that are held at once
         self.width = max([parts.n_columns, n_scores, *(part.width for part in self._of_several)])
         self.is_lines_alone = not (self.effects or self.kernels or self.trees)
-        self.numeric = self._find_numeric_columns()
 
     @property
     def _of_several(self) -> list[PreparedKernels | PreparedTrees]:
@@ -53,11 +53,13 @@ class PreparedParts:
             X, dtype = self._hold_frame(X, single)
         else:
             dtype = np.dtype(np.float32 if X.dtype == SINGLE else np.float64)
+        if self.is_lines_alone and not frames.is_frame(X):
+            dtype = np.dtype(np.float64)
         out = np.zeros((X.shape[0], self.n_scores), dtype=dtype)
         if self.lines is not None and not frames.is_frame(X):
             self.lines.add_to(out, X)
-        if self.is_lines_alone and not frames.is_frame(X):
-            return out
+            if self.is_lines_alone:
+                return out
         for rows in frames.blocks(X.shape[0], self.width):
             self._add_block(out[rows], frames.rows_of(X, rows))
         return out
@@ -67,7 +69,7 @@ class PreparedParts:
         apart = np.zeros((X.shape[0], self.parts.n_columns))
         columns = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
         if self.lines is not None:
-            for j in self.lines.used:
+            for j in self.lines.used.tolist():
                 self.lines.add_column_to(apart[:, j : j + 1], columns, j)
         for j, effect in self.effects.items():
             effect.add_to(apart[:, j : j + 1], columns, j)
@@ -82,7 +84,7 @@ class PreparedParts:
             return
         columns = rows.toarray() if sparse.issparse(rows) else frames.columns_of(rows)
         if self.lines is not None and frames.is_frame(rows):
-            for j in self.lines.used:
+            for j in self.lines.used.tolist():
                 self.lines.add_column_to(out, columns, j)
         for j, effect in self.effects.items():
             effect.add_to(out, columns, j)
@@ -100,12 +102,13 @@ class PreparedParts:
             return frames.HeldColumns(X.names, columns, X.shape), np.dtype(np.float64)
         return X, np.dtype(np.float32 if types == {SINGLE} else np.float64)
 
-    def _find_numeric_columns(self) -> list[bool | None]:
+    @cached_property
+    def numeric(self) -> list[bool | None]:
         """Whether each column holds numbers or categories; None if the score does not use it."""
         numeric: list[bool | None] = [None] * self.parts.n_columns
         for part in self._of_several:
             numeric = [isinstance(encoder, Curves) for encoder in part.encoders]
-        for j in () if self.lines is None else self.lines.used:
+        for j in () if self.lines is None else self.lines.used.tolist():
             numeric[j] = True
         for j, effect in self.effects.items():
             numeric[j] = not isinstance(effect, PreparedCategories)
@@ -121,12 +124,13 @@ class PreparedLines:
 
     def __init__(self, part: LinePart):
         self.part = part
-        self.used = np.flatnonzero((part.coef != 0.0) | (part.missing != 0.0)).tolist()  # NaN is not 0
-        self.has_no_fill = bool(np.isnan(part.missing).all())
+        self.used = np.flatnonzero((part.coef != 0.0) | (part.missing != 0.0))  # NaN is not 0
+        self.refuses = np.isnan(part.missing)  # (columns,): whether a row with a missing value has no score
+        self.fills = np.where(self.refuses, 0.0, part.missing)
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the lines of all columns of an array or of sparse rows to `out` (rows × 1)."""
-        if self.has_no_fill:  # a missing value makes the score NaN
+        if self.refuses.all():  # a missing value makes the score NaN
             out[:, 0] += multiply(X, self.part.coef)
             return
         if sparse.issparse(X):
@@ -136,7 +140,8 @@ class PreparedLines:
         else:
             absent = np.isnan(X).astype(X.dtype)
             known = np.where(np.isnan(X), 0.0, X).astype(X.dtype)
-        out[:, 0] += multiply(known, self.part.coef) + multiply(absent, self.part.missing)
+        out[:, 0] += multiply(known, self.part.coef) + multiply(absent, self.fills)
+        out[absent @ self.refuses > 0.0, 0] = np.nan
 
     def add_column_to(self, out: np.ndarray, X: Any, j: int) -> None:
         """Add the line of column j of X to `out` (rows × 1)."""

@@ -127,7 +127,7 @@ class StackedFeatures(FeatureMap):
         """Refuse what is no map, and a stack in a stack."""
         if self.maps and all(is_single_map(part) for part in self.maps):
             return
-        from vrspam.features import MAPS
+        from vrspam.features import MAPS  # which lists stacks too
 
         known = ", ".join(name for name in MAPS if name != type(self).__name__)
         raise ValueError(f"maps must be a list of maps out of {known}, got {self.maps!r}.")

@@ -69,9 +69,10 @@ class Comparison:
 
     def flat(self) -> dict[str, Any]:
         """The AUC of each with its interval, and the tests, for scripts; what cannot be tested is None."""
-        found = zip(self.names, self.intervals, strict=True)
-        each = {name: {"auc": one.auc, "low": one.low, "high": one.high} for name, one in found}
-        return {"scores": each, "optimism": self.optimism, "n": self.positive.size, "pairs": flat_pairs(self.pairs)}
+        aucs = {}
+        for name, interval in zip(self.names, self.intervals, strict=True):
+            aucs[name] = {"auc": interval.auc, "low": interval.low, "high": interval.high}
+        return {"scores": aucs, "optimism": self.optimism, "n": self.positive.size, "pairs": flat_pairs(self.pairs)}
 
     def partial_pairs(self, max_fpr: float) -> tuple[ComparedPair, ...]:
         """The paired tests of the partial AUCs up to a false-positive rate, standardised."""
@@ -88,8 +89,11 @@ class Comparison:
 
 def flat_pairs(pairs: Sequence[ComparedPair]) -> list[dict[str, Any]]:
     """Tests of pairs as JSON can hold them."""
-    found = [{"a": a, "b": b, **asdict(test), "adjusted_p": p} for a, b, test, p in pairs]
-    return [{name: None if value != value else value for name, value in one.items()} for one in found]
+    flat = []
+    for a, b, test, adjusted_p in pairs:
+        values = {"a": a, "b": b, **asdict(test), "adjusted_p": adjusted_p}
+        flat.append({name: None if value != value else value for name, value in values.items()})
+    return flat
 
 
 def compare(columns: Mapping[str, ScoredRows], *, confidence: float = 0.95, optimism: float = 0.0) -> Comparison:

@@ -83,14 +83,14 @@ def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
     array = np.asarray(values)
     if array.dtype.kind in "fiub":
         return _quarters(array.astype(np.float64), number_labels)
-    gone = np.array([value is None for value in array.tolist()])
-    names, present = np.unique(array[~gone].astype(str), return_inverse=True)
+    missing = np.array([value is None for value in array.tolist()])
+    names, present = np.unique(array[~missing].astype(str), return_inverse=True)
     if names.size > MOST_CATEGORIES and all(re.fullmatch(r"\d{4}-\d\d-\d\d( 00:00:00)?", name) for name in names):
-        days = np.where(gone, np.nan, array.astype("datetime64[D]").astype(float))
+        days = np.where(missing, np.nan, array.astype("datetime64[D]").astype(float))
         return _quarters(days, lambda ends: ends.astype("datetime64[D]").astype(str).tolist())
     codes = np.full(array.size, names.size, dtype=np.intp)
-    codes[~gone] = present
-    return bin_categories(codes, tuple(names.tolist()), bool(gone.any()), MOST_CATEGORIES)
+    codes[~missing] = present
+    return bin_categories(codes, tuple(names.tolist()), bool(missing.any()), MOST_CATEGORIES)
 
 
 def _quarters(numbers: np.ndarray, texts: Callable[[np.ndarray], list[str]]) -> ColumnBins:
@@ -109,10 +109,10 @@ def _quarters(numbers: np.ndarray, texts: Callable[[np.ndarray], list[str]]) -> 
 
 
 class _Tested(NamedTuple):
-    """The p-value of a test of a level, NaN where there was none, and whether the level has less than expected."""
+    """The p-value of a test of a level, NaN where there was none, and whether its AUC is below that of the others."""
 
     p_value: float
-    less: bool = False
+    worse: bool = False
 
 
 NOT_TESTED = _Tested(np.nan)
@@ -139,7 +139,7 @@ def judge_levels(rows: ScoredRows, columns: Mapping[str, Sequence[Any] | np.ndar
                 ranking = compare_ranking(auc, _interval_or_none(others), sides, inside, auc_of_all)
             if tested:
                 calibration = compare_probabilities(level)
-            judged.append(_subgroup(column, name, level, auc, worse=ranking.less))
+            judged.append(_subgroup(column, name, level, auc, worse=ranking.worse))
             auc_ps.append(ranking.p_value)
             calibration_ps.append(calibration.p_value)
     corrected = [None if np.isnan(p) else float(p) for p in holm(np.array([*auc_ps, *calibration_ps]))]

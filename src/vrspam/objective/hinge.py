@@ -54,7 +54,8 @@ class PairRows(NamedTuple):
     @classmethod
     def of(cls, is_positive: np.ndarray, weights: np.ndarray | None) -> PairRows:
         """The rows of two classes, without those of weight 0."""
-        rows, shares = [], []
+        rows = []
+        shares = []
         for member in (is_positive, ~is_positive):
             index = np.flatnonzero(member if weights is None else member & (weights > 0.0))
             size = np.ones(index.size) if weights is None else np.asarray(weights[index], dtype=np.float64)
@@ -91,7 +92,8 @@ class PairRows(NamedTuple):
         edges = [np.append(0, np.cumsum(np.concatenate(size))) for size in sizes]
         largest = groups.weight.max()  # tiny or huge weights stay in range
         share = groups.factor / float((groups.factor * groups.event) @ (groups.mass / largest * groups.below / largest))
-        a, b = (groups.weight * share[groups.group])[positive] / largest, groups.weight[negative] / largest
+        a = (groups.weight * share[groups.group])[positive] / largest
+        b = groups.weight[negative] / largest
         unit = np.zeros(n_rows, dtype=np.intp)
         unit[groups.rows] = groups.stratum[groups.group] if first.size >= 64 else np.arange(groups.rows.size)
         return cls(groups.rows[positive], groups.rows[negative], a, b, n_rows, (edges[0], edges[1]), unit)
@@ -169,7 +171,8 @@ class SortedPairs:
     @cached_property
     def reach(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each positive, start and end of the negatives that count; for each negative, weight of such positives."""
-        first, below = np.empty(self.up.size, dtype=np.intp), np.empty(self.down.size)
+        first = np.empty(self.up.size, dtype=np.intp)
+        below = np.empty(self.down.size)
         kernels.pair_hinge_reach(self.upper, self.a, self.lower, *self.edges, first, below)
         return first, np.repeat(self.edges[1][1:], np.diff(self.edges[0])), below
 
@@ -372,8 +375,10 @@ class SortedHinge:
         step = max(1, BLOCK_ENTRIES // max(d, 1))
         first, last, below = pairs.reach
         above = np.append(np.cumsum(pairs.b[::-1])[::-1], 0.0)
-        masses, ends = above[first] - above[last], np.repeat(pairs.edges[1][1:], np.diff(pairs.edges[1]))
-        stop, parts = first.size, pairs.unit is not None
+        masses = above[first] - above[last]
+        ends = np.repeat(pairs.edges[1][1:], np.diff(pairs.edges[1]))
+        stop = first.size
+        parts = pairs.unit is not None
         for high in range(pairs.lower.size, 0, -step):
             low = max(high - step, 0)
             block = self.products.take(pairs.down[low:high], columns)
@@ -390,11 +395,13 @@ class SortedHinge:
                     inner = masses[chosen][:, np.newaxis] * rows
                     inner -= 2.0 * sums[first[chosen] - low]
                     if parts:
-                        inside, place = last[chosen] <= high, np.minimum(last[chosen], high) - low
+                        inside = last[chosen] <= high
+                        place = np.minimum(last[chosen], high) - low
                         inner += 2.0 * np.where(inside[:, np.newaxis], sums[place], over)
                     inner *= pairs.a[chosen][:, np.newaxis]
                     out += rows.T @ inner
-                tail, stop = sums[0], start
+                tail = sums[0]
+                stop = start
                 over = sums[ends[low] - low] if ends[low] <= high else over
             else:
                 tail = tail + b @ block
@@ -632,7 +639,8 @@ class SmoothedPartialLoss(SortedHinge):
             here = np.flatnonzero((below > start) & (below <= stop))
             place = below[here] - start
             out[here] -= level[here, np.newaxis] * sums[place] - moments[place]
-            mass, first = sums[-1], moments[-1]
+            mass = sums[-1]
+            first = moments[-1]
         return 2.0 * out, weights
 
 
@@ -715,7 +723,8 @@ def _excess(aim: np.ndarray, weights: np.ndarray, total: float) -> tuple[float, 
 
 def _threshold(aim: np.ndarray, weights: np.ndarray, total: float) -> float:
     """The θ with Σ weights · clip(aim - θ, 0, 1) = total, by Newton steps between two bounds."""
-    low, high = float(aim.min()) - 1.0, float(aim.max())
+    low = float(aim.min()) - 1.0
+    high = float(aim.max())
     theta = 0.5 * (low + high)
     root_steps = 100
     for _ in range(root_steps):

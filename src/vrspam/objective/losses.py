@@ -102,7 +102,8 @@ class RowProducts:
         """Sums of rows with these weights, one for each row of a sparse matrix."""
         if self._direct:
             return weights @ self.X
-        columns, total = weights.tocsc(), np.zeros((weights.shape[0], self.shape[1]))
+        columns = weights.tocsc()
+        total = np.zeros((weights.shape[0], self.shape[1]))
         for rows, block in self._blocks():
             total += columns[:, rows] @ block
         return total
@@ -203,7 +204,8 @@ class WithinProducts:
 def are_far(moments: PairSums) -> bool:
     """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
     classes = moments.pair_statistics()
-    levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
+    levels = np.abs(classes.means).max(axis=0)
+    spreads = np.sqrt(classes.within_diagonal)
     far = 1e4  # offset over spread of rows that are centred before they are multiplied
     some = np.any((levels > far * spreads) & (spreads > 0.0))
     return bool(some or np.linalg.norm(levels) > far * np.linalg.norm(spreads))
@@ -228,7 +230,9 @@ class DeviceProducts:
         xp = array_api.device_namespace(self.X)
         v = array_api.beside(w, self.X)
         level = self.means @ v
-        total, sums, square = v * 0.0, level * 0.0, 0.0
+        total = v * 0.0
+        sums = level * 0.0
+        square = 0.0
         for where, rows in array_api.row_blocks(self.X):
             member = self.member[where, :]
             scores = rows @ v - member @ level
@@ -476,7 +480,8 @@ class SquaredPairLoss:
     def from_moments(cls, moments: PairSums, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of the given slices is kept as `exclusive`."""
         matrix = moments.within
-        classes, errors = moments.pair_statistics(), moments.pair_errors()
+        classes = moments.pair_statistics()
+        errors = moments.pair_errors()
         products: Any
         if isinstance(moments, FinishedMoments):
             products = FinishedErrors.of(moments)

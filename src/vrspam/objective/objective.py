@@ -81,8 +81,10 @@ class Objective(Generic[Loss, Omega]):
         slack = self.slack(w, grad)
         if slack == 0.0:
             return gap, left
-        own = 16.0 * UNIT * self.penalty.value(w)  # rounding at the kinks of the penalty
-        return (np.sqrt(gap) + slack) ** 2 * (1.0 + 1e-12) + own, (np.sqrt(left) + slack) ** 2 * (1.0 + 1e-12) + own
+        at_kinks = 16.0 * UNIT * self.penalty.value(w)  # rounding at the kinks of the penalty
+        gap = (np.sqrt(gap) + slack) ** 2 * (1.0 + 1e-12) + at_kinks
+        left = (np.sqrt(left) + slack) ** 2 * (1.0 + 1e-12) + at_kinks
+        return gap, left
 
     def exact_certificate(self, w: np.ndarray, grad: np.ndarray) -> tuple[float, float]:
         """The `certificate` without room for rounding errors of `grad`: what a solver can still improve."""

@@ -109,7 +109,8 @@ class RowErrors:
     def of_product(self, w: np.ndarray) -> np.ndarray:
         size = np.abs(w)
         back = gamma(self.rows + 8) + self.share
-        lost, moved = self._of_scores(w), self.of_means @ size
+        lost = self._of_scores(w)
+        moved = self.of_means @ size
         scores = self.spreads @ size + lost
         # For each class: spread (lost + back scores) + level (2 back scores + 4u (moved + lost)) + of_mean moved.
         total = (lost + back * scores) @ self.spreads + moved @ self.of_means
@@ -138,7 +139,8 @@ class LossErrors:
     @classmethod
     def from_rows(cls, moments: PairSums, centre: np.ndarray | None = None, from_scores: bool = False) -> LossErrors:
         """For products with Σ by way of the rows of these moments, minus `centre`; see `RowErrors`."""
-        errors, classes = moments.pair_errors(), moments.pair_statistics()
+        errors = moments.pair_errors()
+        classes = moments.pair_statistics()
         levels = np.abs(classes.means if centre is None else classes.means - centre)
         spreads = np.sqrt(moments.variances + errors.within + errors.means**2)
         rows = RowErrors(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)

@@ -61,10 +61,12 @@ class Concave(ConcaveNumbers, Separable):
         The middle piece has a minimum only where the prox is convex, as for every step of coordinate descent. Otherwise
         the minimiser is the better one of the outer pieces, because both lie above Ω outside their ranges.
         """
-        size, threshold = np.abs(v), step * self.l1
+        size = np.abs(v)
+        threshold = step * self.l1
         ridge, bend = 1.0 + step * self.l2, step * self.h / self.bend
         over = np.maximum(size - threshold, 0.0)
-        near, flat = over / ridge, size / ridge
+        near = over / ridge
+        flat = size / ridge
         convex = ridge > bend
         middle = (size - threshold * (self.gamma / self.bend)) / np.where(convex, ridge - bend, 1.0)
         gain = (size - over) * self.h * (size + over)  # in this order nothing overflows
@@ -80,7 +82,8 @@ class Concave(ConcaveNumbers, Separable):
     def quadratic_piece(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Curvature and slope of the pieces in which the coordinates of w lie."""
         size, sign = self.h * np.abs(w), self.l1 * np.sign(w)
-        near, flat = size <= self.onset * self.l1, size >= self.gamma * self.l1
+        near = size <= self.onset * self.l1
+        flat = size >= self.gamma * self.l1
         middle = ~near & ~flat
         curvature = self.l2 - np.where(middle, self.h / self.bend, 0.0)
         return curvature, np.where(middle, sign * (self.gamma / self.bend), np.where(near, sign, 0.0))

@@ -36,9 +36,13 @@ def nonnegative_minimum(
     """
     solved = np.ones(linear.size, dtype=bool) if start is None else start | ~bound
     unit = 1e-14 * np.sqrt(np.diagonal(matrix))  # tolerance of the slope along each coordinate, over `size`
-    fewest, tries, v, slope = linear.size + 1, 3, np.zeros_like(linear), -linear
+    fewest = linear.size + 1
+    tries = 3
+    v = np.zeros_like(linear)
+    slope = -linear
     for _ in range(50 + 10 * linear.size):
-        v, inside = np.zeros_like(linear), np.flatnonzero(solved)
+        v = np.zeros_like(linear)
+        inside = np.flatnonzero(solved)
         if inside.size:
             factor = linalg.cho_factor(matrix[np.ix_(inside, inside)], lower=True, check_finite=False)
             v[inside] = linalg.cho_solve(factor, linear[inside], check_finite=False)
@@ -112,15 +116,17 @@ class Shaped:
         """
         if curvature is None and self.l2 == 0.0:
             return float("nan")
-        rest, kinks = self.l2 * w + grad, 0.0
+        remainder = self.l2 * w + grad
+        kinks = 0.0
         for places, rows, bound in self.curves:
-            back, v = np.linalg.inv(rows), rows @ w[places]
+            back = np.linalg.inv(rows)
+            v = rows @ w[places]
             # min over λ ≥ 0 is a minimum over v ≥ 0 of the tangent at w and l2/2 ‖A⁻¹v‖²
             slope = nonnegative_minimum(back.T @ back, -(back.T @ grad[places]) / (self.l2 or 1.0), bound, v > 0.0)[1]
             multipliers = np.where(bound, np.maximum(slope, 0.0) * (self.l2 or 1.0), 0.0)
-            rest[places] -= rows.T @ multipliers
+            remainder[places] -= rows.T @ multipliers
             kinks += float(multipliers @ np.maximum(v, 0.0))
-        scaled = rest / np.sqrt(2.0 * (self.l2 if curvature is None else curvature))
+        scaled = remainder / np.sqrt(2.0 * (self.l2 if curvature is None else curvature))
         return float(scaled @ scaled) + kinks
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:

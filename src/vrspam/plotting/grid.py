@@ -161,17 +161,10 @@ def plot_path(
     """
     if hasattr(penalties, "l2s_"):
         model = penalties
-        if getattr(model, "features_", None) is not None or not hasattr(model, "moments_") or model.loss != "squared":
-            raise ValueError(
-                "plot_path draws the coefficients of an estimator with the squared loss, on columns as they are "
-                "(features='linear'), that has kept its moments; for others pass l2s and the coefficients at each."
-            )
-        penalties, chosen = model.l2s_, model.l2_ if chosen is None else chosen
-        limits, same = limits_of(model, model.coef_.shape[1]), {"penalty": model.penalty, "gamma": model.gamma}
-        bounds = None if limits is None else np.column_stack([limits.lower, limits.upper])
-        coefs = coef_path(model.moments_, penalties, [model.l1_], bounds=bounds, **same)[:, 0]
-        own = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])])
-        names = distinct(own) if names is None else names
+        penalties, coefs = model.l2s_, _coefs_along_l2(model)
+        chosen = model.l2_ if chosen is None else chosen
+        if names is None:
+            names = distinct(getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])]))
     if coefs is None:
         raise ValueError("plot_path takes penalties and coefficients, or a fitted AUCClassifierCV.")
     values, coefs = np.asarray(penalties, dtype=float), np.asarray(coefs, dtype=float)
@@ -201,6 +194,19 @@ def plot_path(
     ax.set_ylabel("coefficient")
     add_legend(ax, fontsize="small", **beside)
     return ax
+
+
+def _coefs_along_l2(model: Any) -> np.ndarray:
+    """The coefficients of a fitted estimator at each of its own l2s, with its l1."""
+    if getattr(model, "features_", None) is not None or not hasattr(model, "moments_") or model.loss != "squared":
+        raise ValueError(
+            "plot_path draws the coefficients of an estimator with the squared loss, on columns as they are "
+            "(features='linear'), that has kept its moments; for others pass l2s and the coefficients at each."
+        )
+    limits = limits_of(model, model.coef_.shape[1])
+    bounds = None if limits is None else np.column_stack([limits.lower, limits.upper])
+    penalty = {"penalty": model.penalty, "gamma": model.gamma}
+    return coef_path(model.moments_, model.l2s_, [model.l1_], bounds=bounds, **penalty)[:, 0]
 
 
 def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:

@@ -197,7 +197,8 @@ def run(
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
     seconds, target, has_gap = 0.0, tol * objective.scale, objective.penalty.has_gap
-    least, last_progress = np.inf, 0
+    least = np.inf
+    last_progress = 0
 
     def record(epoch: int) -> tuple[float, bool]:
         gap, left = objective.certificate(state.w, state.grad)

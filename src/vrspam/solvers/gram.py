@@ -188,7 +188,8 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
         H = np.outer(loss.delta, loss.delta)
         H += loss.matrix
         values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
-    eigenvalues, rotated = np.maximum(array_api.on_host(values), 0.0), array_api.on_host(linear @ vectors)
+    eigenvalues = np.maximum(array_api.on_host(values), 0.0)
+    rotated = array_api.on_host(linear @ vectors)
     shifted = eigenvalues + shifts[:, np.newaxis]
     known = shifted > unresolved * eigenvalues.max(initial=0.0)
     scaled = np.where(known, rotated / np.where(known, shifted, 1.0), 0.0)
@@ -257,7 +258,9 @@ class GramDescent:
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
-        sweeps, inner_target, stalled = 0, target, False
+        sweeps = 0
+        inner_target = target
+        stalled = False
         # If the penalty is not convex, pieces change for long, and often there is no Cholesky factor.
         sweeps_per_newton = 20 if penalty.is_convex else 200
         while sweeps < max_iter and not stalled:
@@ -312,7 +315,9 @@ class GramDescent:
                 candidate[support] = moved
                 candidate_value = objective.value(candidate)
                 if candidate_value < value:
-                    w, value, improved = candidate, candidate_value, True
+                    w = candidate
+                    value = candidate_value
+                    improved = True
                     break
             if not improved or not crossing.any():
                 return w
@@ -327,14 +332,16 @@ NO_CURVES = "it is for curves that must rise or fall"
 def shaped_minimum(gram: np.ndarray, linear: np.ndarray, penalty: Shaped, w0: np.ndarray | None) -> np.ndarray:
     """The w that minimises wᵀHw/2 - b·w + Ω(w)."""
     least = 1e-13 * float(np.mean(np.diagonal(gram)))
-    matrix, blocks = gram.copy(), penalty.curves
+    matrix = gram.copy()
+    blocks = penalty.curves
     matrix[np.diag_indices_from(matrix)] += max(penalty.l2, least)
     inside = np.concatenate([np.arange(linear.size)[block.places] for block in blocks])
     others = np.setdiff1d(np.arange(linear.size), inside)
     back = linalg.block_diag(*(np.linalg.inv(block.rows) for block in blocks))
     bound = np.concatenate([block.bound for block in blocks])
     start = None if w0 is None else np.concatenate([block.rows @ w0[block.places] for block in blocks]) > 0.0
-    own, b = matrix[np.ix_(inside, inside)], linear[inside]
+    own = matrix[np.ix_(inside, inside)]
+    b = linear[inside]
     if others.size:
         factor = linalg.cho_factor(matrix[np.ix_(others, others)], lower=True, overwrite_a=True, check_finite=False)
         across = matrix[np.ix_(others, inside)]

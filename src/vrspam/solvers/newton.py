@@ -68,7 +68,8 @@ class Preconditioner:
             self.most *= 2
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
-        self._share, self._thinned = pairs.share(), part.up.size + part.down.size < sum(map(len, pairs.active()))
+        self._share = pairs.share()
+        self._thinned = part.up.size + part.down.size < sum(map(len, pairs.active()))
         if self._thinned:
             # Without this, f would seem to have no curvature along a column that is zero in all chosen rows.
             diagonal = np.einsum("ii->i", matrix)
@@ -80,7 +81,8 @@ class Preconditioner:
         if self._factor is None or self._l2 != l2:
             assert self._hessian is not None
             mean = float(np.trace(self._hessian)) / max(self._hessian.shape[0], 1)
-            self._factor, self._l2 = cholesky_of(self._hessian, max(l2, 1e-12 * mean)), l2
+            self._factor = cholesky_of(self._hessian, max(l2, 1e-12 * mean))
+            self._l2 = l2
         return linalg.cho_solve(self._factor, r, check_finite=False)
 
 
@@ -106,7 +108,8 @@ class SortedScores(EpochSolver):
 
     def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         if self.preconditioner is None or self.preconditioner.loss is not objective.loss:
-            self.preconditioner, self._w = Preconditioner(objective.loss), None
+            self.preconditioner = Preconditioner(objective.loss)
+            self._w = None
         self.w0, self.tol = w0, tol
         few, rows = self.preconditioner.few, objective.loss.pair_rows
         large = rows.edges is None and rows.positive.size + rows.negative.size >= 3 * few
@@ -122,7 +125,8 @@ class SortedScores(EpochSolver):
             slack = solution.gap - solution.history["gap"][-1]
             room = tol - 2.0 * slack / objective.scale
             if 0.0 < room < tol:
-                self.w0, self.tol = solution.w, 0.5 * room
+                self.w0 = solution.w
+                self.tol = 0.5 * room
                 more = run(self, objective, tol=self.tol, max_iter=left)
                 self.tol = tol
                 solution = with_rounding(objective, joined(solution, more), self.moved, self.point, tol)
@@ -203,7 +207,9 @@ class PairNewton(SortedScores):
 
     def init(self, objective: Objective) -> State:
         self._last: tuple[np.ndarray, np.ndarray] | None = None  # the step before, and its scores
-        self._before, self._steps, self._share = np.inf, 0, 0.0
+        self._before = np.inf
+        self._steps = 0
+        self._share = 0.0
         return super().init(objective)
 
     def epoch(self, objective: Objective, state: State) -> None:
@@ -234,7 +240,8 @@ class PairNewton(SortedScores):
         """Move on along the direction while F is steep along it, as where few pairs count; returns how far."""
         l2 = objective.penalty.ridge
         assert l2 is not None
-        bend, moved = l2 * float(direction @ direction), 0.0
+        bend = l2 * float(direction @ direction)
+        moved = 0.0
         flat = 0.2  # share of the slope at the start that may be left at the end of a step
         for _ in range(self.line_steps):
             there = float(self.point.slope @ image) + l2 * float(state.w @ direction)
@@ -273,7 +280,8 @@ class PairNewton(SortedScores):
     def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:
         """How many more steps it takes if each gains as much as the last one did."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
-        size, target = float(gradient @ gradient), divisor * self.tol * objective.scale
+        size = float(gradient @ gradient)
+        target = divisor * self.tol * objective.scale
         before, self._before = self._before, size
         many = 50.0  # steps, where nothing better is known
         if not 0.0 < target < size < before:
@@ -286,7 +294,8 @@ class PairNewton(SortedScores):
         """The minimum of the quadratic model of F in the plane of the new direction and the step before."""
         direction, image = new
         bend = loss.scale * self.point.pairs.product(image)
-        a, slope = float(image @ bend) + l2 * float(direction @ direction), float(gradient @ direction)
+        a = float(image @ bend) + l2 * float(direction @ direction)
+        slope = float(gradient @ direction)
         if not a > 0.0:
             return new
         alone = -slope / a
@@ -295,11 +304,13 @@ class PairNewton(SortedScores):
         last, last_image = self._last
         b = float(last_image @ bend) + l2 * float(direction @ last)
         c = loss.scale * float(last_image @ self.point.pairs.product(last_image)) + l2 * float(last @ last)
-        other, determinant = float(gradient @ last), a * c - b * b
+        other = float(gradient @ last)
+        determinant = a * c - b * b
         parallel = 1e-10  # two directions closer than this, by the square of the sine, are one
         if not determinant > parallel * a * c:
             return alone * direction, alone * image
-        first, second = (b * other - c * slope) / determinant, (b * slope - a * other) / determinant
+        first = (b * other - c * slope) / determinant
+        second = (b * slope - a * other) / determinant
         return first * direction + second * last, first * image + second * last_image
 
 
@@ -313,7 +324,8 @@ def newton_direction(
     columns: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve (∇²f + curvature) d = -gradient until |residual|² ≤ goal; returns d, its scores and number of steps."""
-    hessian, whole = loss.hessian_at(pairs), np.zeros(loss.n_features)
+    hessian = loss.hessian_at(pairs)
+    whole = np.zeros(loss.n_features)
     some = slice(None) if columns is None else columns
 
     def product(v: np.ndarray) -> np.ndarray:

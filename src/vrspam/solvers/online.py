@@ -345,7 +345,8 @@ class OPAUC:
 
     @property
     def l2_unit(self) -> float:
-        delta, p = self.classes.means[1] - self.classes.means[0], float(self.counts[1] / self.counts.sum())
+        delta = self.classes.means[1] - self.classes.means[0]
+        p = float(self.counts[1] / self.counts.sum())
         mean_diagonal = float((self.classes.traces / self.counts).sum() + delta @ delta) / max(self.w.size, 1)
         return 2.0 * p * (1.0 - p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
@@ -364,6 +365,7 @@ class OPAUC:
 
     def objective(self, l2: float) -> Objective:
         """F of all rows so far; exact without a sketch, but its certificate has no room for rounding."""
-        delta, p = self.classes.means[1] - self.classes.means[0], float(self.counts[1] / self.counts.sum())
+        delta = self.classes.means[1] - self.classes.means[0]
+        p = float(self.counts[1] / self.counts.sum())
         diagonal = np.full(delta.size, (self.classes.traces / self.counts).sum() / max(delta.size, 1))
         return Objective(SquaredPairLoss(p, delta, self, diagonal), ElasticNet(l2))

@@ -104,10 +104,12 @@ class ColumnDescent(EpochSolver):
         assert rows is not None
         if self._copied is not rows:  # one object serves many penalties of the same data
             root = np.sqrt(rows.share).astype(rows.X.dtype, copy=False)
-            self._means, self._copied = np.zeros_like(rows.means), rows
+            self._means = np.zeros_like(rows.means)
+            self._copied = rows
             if sparse.issparse(rows.X):
                 csc = (sparse.diags_array(root) @ rows.X).tocsc()
-                self._columns, self._means = kernels.CSR(csc.data, csc.indices, csc.indptr), rows.means
+                self._columns = kernels.CSR(csc.data, csc.indices, csc.indptr)
+                self._means = rows.means
             else:
                 centred = np.asfortranarray(rows.X - rows.means.astype(rows.X.dtype)[rows.side])
                 centred *= root[:, np.newaxis]
@@ -203,12 +205,17 @@ class ShiftedConjugateGradient:
     def _solve_together(self, loss: Any, tol: float, most: int) -> dict[float, tuple[np.ndarray, int]]:
         """Coefficients of each l2, and how many products they took, at most `most`."""
         l2s, k, delta = np.unique(self.l2s[self.l2s > 0.0]), loss.k, np.asarray(loss.delta)
-        least, extra = l2s[0] / k, (l2s - l2s[0]) / k
+        least = l2s[0] / k
+        extra = (l2s - l2s[0]) / k
         enough = MARGIN * tol * loss.scale * 2.0 * l2s / k**2
-        coefs, directions = np.zeros((l2s.size, delta.size)), np.tile(delta, (l2s.size, 1))
+        coefs = np.zeros((l2s.size, delta.size))
+        directions = np.tile(delta, (l2s.size, 1))
         products, factors = np.zeros(l2s.size, dtype=int), np.ones(l2s.size)  # residual of each / that of the least
-        ratios, before = np.ones(l2s.size), 1.0
-        residual, direction, growth = delta.copy(), delta.copy(), 0.0
+        ratios = np.ones(l2s.size)
+        before = 1.0
+        residual = delta.copy()
+        direction = delta.copy()
+        growth = 0.0
         rho = float(residual @ residual)
         active = np.flatnonzero(factors**2 * rho > enough)
         for _ in range(most):
@@ -222,7 +229,8 @@ class ShiftedConjugateGradient:
             ratios[active] = 1.0 / (1.0 + extra[active] * step + step * growth / before * (1.0 - ratios[active]))
             residual -= step * product
             rho, last = float(residual @ residual), rho
-            growth, before = rho / last, step
+            growth = rho / last
+            before = step
             direction *= growth
             direction += residual
             factors[active] *= ratios[active]
@@ -306,7 +314,9 @@ class DualRidge:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         if self._loss is not loss:
-            self._loss, self._rows, self._spectrum = loss, ScaledRows(loss.rows, loss.delta), None
+            self._rows = ScaledRows(loss.rows, loss.delta)
+            self._spectrum = None
+            self._loss = loss
             self._gram = self._rows.gram()
         shift = l2 / loss.k
         inverse = self._inverse(shift)

@@ -109,7 +109,8 @@ class PairProximalNewton(newton.SortedScores):
         direction[columns] = goal - w
         image = loss.quick_scores(direction)
         state.passes += 1.0
-        signs, ends = np.sign(state.w), penalty.piece_ends(state.w)
+        signs = np.sign(state.w)
+        ends = penalty.piece_ends(state.w)
         taken = self.search(objective, state, direction, image)
         if taken == 1.0:
             state.w[columns] = goal  # w + (goal - w) may not be 0 where goal is
@@ -207,8 +208,10 @@ class MatrixNewton:
         scores = loss.scores(w)
         point = loss.at(scores)
         steps, passes = 0, 1.0
-        halvings, shaped = 40, isinstance(penalty, Shaped)
-        least, since = np.inf, 0
+        halvings = 40
+        shaped = isinstance(penalty, Shaped)
+        least = np.inf
+        since = 0
         while True:
             grad = loss.gradient_of(point.slope)
             gap, left = objective.exact_certificate(w, grad)
@@ -216,13 +219,15 @@ class MatrixNewton:
             least, since = (left, 0) if left < 0.5 * least else (least, since + 1)
             if left <= (0.1 * target if shaped else target) or steps == max_iter or (shaped and since == 8):
                 break
-            hessian, gradient = loss.hessian_matrix(point.pairs), grad + penalty.strong_convexity * w
+            hessian = loss.hessian_matrix(point.pairs)
+            gradient = grad + penalty.strong_convexity * w
             if shaped:
                 direction = shaped_minimum(hessian, hessian @ w - grad, penalty, w) - w
             else:
                 factor = newton.cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
                 direction = -linalg.cho_solve(factor, gradient, check_finite=False)
-            image, slope = loss.scores(direction), float(gradient @ direction)
+            image = loss.scores(direction)
+            slope = float(gradient @ direction)
             value, fraction = point.value + objective.penalty.value(w), 1.0
             for _ in range(halvings):
                 new = loss.at(scores + fraction * image)
@@ -269,14 +274,20 @@ class EdgeWeights:
         if ridge or isinstance(objective.penalty, Shaped):
             inner = MatrixNewton()
         first_mu = 1.0  # in units of what a pair costs at w = 0
-        before, mu = np.full(loss.whole.pair_rows.b.size, loss.max_fpr), first_mu
+        before = np.full(loss.whole.pair_rows.b.size, loss.max_fpr)
+        mu = first_mu
         shrink = 4.0  # of μ, from round to round
         if w0 is not None and self._last is not None and self._last[0] is loss:  # a neighbour on a grid
             _, before, last_mu = self._last
             mu = min(first_mu, last_mu * shrink**2)
-        target, w = tol * objective.scale, w0
-        rows, best, least, steps = [], None, np.inf, 0
-        passes, begun = 0.0, time.perf_counter()
+        target = tol * objective.scale
+        w = w0
+        rows = []
+        best = None
+        least = np.inf
+        steps = 0
+        passes = 0.0
+        begun = time.perf_counter()
         rounds = 40
         first_tol = 1e-3  # of the first smooth problem
         inner_share = 0.1  # of the tolerance that a smooth problem may use up
@@ -291,7 +302,8 @@ class EdgeWeights:
             before = smooth.shares(smooth.scores(w))
             value, gap, left = certificate(objective, w, before)
             rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
-            gained, result = loss.scale - value, w
+            gained = loss.scale - value
+            result = w
             if gained <= gap:  # F(w) < F(0) is not certified: return w = 0, where all scores tie exactly
                 result, value, gap = np.zeros_like(w), loss.scale, gap + max(gained, 0.0)
                 left = gap

@@ -52,7 +52,8 @@ class TrainingRows:
 
     def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Σw, and wᵀΣw as the sum of the squares of the scores."""
-        out, left = np.zeros(w.size), np.zeros(3)
+        out = np.zeros(w.size)
+        left = np.zeros(3)
         kernels.within_product(self.kernel, self.side, self.share, self.means @ w, w, out, left)
         return out - left[:2] @ self.means, float(left[2])  # the sums are 0, except for rounding if the means are large
 
@@ -168,7 +169,8 @@ class PairGradient:
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw positive rows and negative rows; return them and k times the weight of each pair."""
-        positives, negatives = self._samplers[1](rng, size), self._samplers[0](rng, size)
+        positives = self._samplers[1](rng, size)
+        negatives = self._samplers[0](rng, size)
         return positives, negatives, self.rows.k * self.weight[positives] * self.weight[negatives]
 
     def variance(self, u: np.ndarray) -> float:
@@ -181,7 +183,9 @@ class PairGradient:
         scores, squares = RowProducts(rows.X).scores(u), rows.distances[:, 0]
         a = rows.share * self.weight
         # Row r and column c of each hold a sum over class c: of a·s^r, of a·s^r ‖x‖², and of a·s^r x.
-        plain, squared, vectors = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2, u.size))
+        plain = np.empty((3, 2))
+        squared = np.empty((3, 2))
+        vectors = np.empty((3, 2, u.size))
         for c in (0, 1):
             for power in range(3):
                 weights = np.where(rows.side == c, a * scores**power, 0.0)
@@ -189,7 +193,8 @@ class PairGradient:
                 vectors[power, c] = rows.X.T @ weights
         second_moment = 0.0
         for power, binomial in enumerate((1.0, -2.0, 1.0)):
-            i, j = 2 - power, power
+            i = 2 - power
+            j = power
             second_moment += binomial * (
                 squared[i, 1] * plain[j, 0] + plain[i, 1] * squared[j, 0] - 2.0 * vectors[i, 1] @ vectors[j, 0]
             )

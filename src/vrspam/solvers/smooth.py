@@ -38,7 +38,9 @@ class ProximalGradient(EpochSolver):
         power_steps = 12
         self._lipschitz = _largest_curvature(objective, state, power_steps)
         state.passes += 2.0 * power_steps
-        self._before, self._grad_before, self._momentum = state.w, state.grad, 1.0
+        self._before = state.w
+        self._grad_before = state.grad
+        self._momentum = 1.0
         return state
 
     def epoch(self, objective: Objective, state: State) -> None:
@@ -67,7 +69,8 @@ class ProximalGradient(EpochSolver):
             return self.epoch(objective, state)
         uphill = float((point - w) @ (w - state.w)) > 0.0
         self._momentum = 1.0 if uphill else momentum
-        self._before, self._grad_before = state.w, state.grad
+        self._before = state.w
+        self._grad_before = state.grad
         state.w, state.grad, state.value = w, new_grad, value
         if uphill:
             self._before, self._grad_before = w, new_grad
@@ -125,7 +128,8 @@ class TruncatedNewton(EpochSolver):
 
     def epoch(self, objective: Objective, state: State) -> None:
         self._proximal_step(objective, state)
-        low, high = np.full_like(state.w, -np.inf), np.full_like(state.w, np.inf)
+        low = np.full_like(state.w, -np.inf)
+        high = np.full_like(state.w, np.inf)
         if objective.penalty.ridge is None:
             low, high = objective.penalty.piece_ends(state.w)
         support = np.flatnonzero(low < high)
@@ -154,7 +158,8 @@ class TruncatedNewton(EpochSolver):
         piece = objective.penalty.restricted_to(support).quadratic_piece(w)
         assert piece is not None  # `refuses`
         curvature, slope = piece
-        hessian, whole = objective.loss.hessian_product(state.w), np.zeros_like(state.w)
+        hessian = objective.loss.hessian_product(state.w)
+        whole = np.zeros_like(state.w)
 
         def product(v: np.ndarray) -> np.ndarray:
             whole[support] = v
@@ -194,9 +199,12 @@ def conjugate_gradient(
     `is_enough` decides by the residual r and rᵀ M⁻¹ r, with M⁻¹ the preconditioner; a direction of no curvature ends
     the search as well.
     """
-    x, residual, steps = np.zeros_like(target), target.copy(), 0
+    x = np.zeros_like(target)
+    residual = target.copy()
+    steps = 0
     conditioned = conditioned_by(residual)
-    direction, rho = conditioned.copy(), float(residual @ conditioned)
+    direction = conditioned.copy()
+    rho = float(residual @ conditioned)
     while steps < most and rho > 0.0:
         image = product(direction)
         steps += 1

@@ -85,7 +85,8 @@ def _minimised(
     curvature = 0.5 * (curvature + curvature.T)
     if not np.isfinite(curvature).all():
         return None
-    slope, c = S.T @ grad, np.zeros(S.shape[1])
+    slope = S.T @ grad
+    c = np.zeros(S.shape[1])
 
     def smoothed(c: np.ndarray, u: np.ndarray, epsilon: float) -> float:
         return float(slope @ c + 0.5 * c @ curvature @ c + 0.5 * l2 * u @ u + l1 * np.sqrt(u * u + epsilon**2).sum())
@@ -279,7 +280,8 @@ class VRSPAM:
         self._report(state, retries, variance)
 
     def _is_good(self, objective: Objective, state: State, value: float) -> bool:
-        start, blown_up = objective.scale, 10.0
+        start = objective.scale
+        blown_up = 10.0
         if self.step_size != "auto":
             return value <= blown_up * start
         if self.variant == "accelerated":  # F may rise for a while even in a good run
@@ -313,7 +315,8 @@ class VRSPAM:
             return state.w + moved, moved
         order, w = gradient.draw(self.rng, self.steps), state.w.copy()
         if l2 is not None and not gradient.centred:
-            shrink, moved = 1.0 / (1.0 + self.step * l2), np.zeros_like(w)
+            shrink = 1.0 / (1.0 + self.step * l2)
+            moved = np.zeros_like(w)
             constant = shrink * self.step * (state.grad + l2 * w)
             kernels.ridge_epoch(rows.kernel, order, gradient.draws, rows.means, constant, moved, self.step, shrink)
             return w + moved, moved
@@ -326,16 +329,20 @@ class VRSPAM:
         l2 = objective.penalty.strong_convexity
         gradient, rows, anchor = self.gradient, self.rows, state.w
         if self._anchor is not anchor:  # the first epoch, or the point was changed from outside
-            self._y, self._z = anchor.copy(), anchor.copy()
+            self._y = anchor.copy()
+            self._z = anchor.copy()
         tau1 = float(np.clip(np.sqrt(self.steps * l2 * self.step / 3.0), 1e-6, 0.5))
         tau2, step = 0.5, self.step / (3.0 * tau1)
         tau3 = 1.0 - tau1 - tau2
         if rows.is_sparse and objective.penalty.ridge is not None:
-            Z, Y = self._z - anchor, self._y - anchor
+            Z = self._z - anchor
+            Y = self._y - anchor
             Z, Y, average = self._sparse_ridge(objective, state, Z, Y, tau1, tau3, step)
-            self._z, self._y = anchor + Z, anchor + Y
+            self._z = anchor + Z
+            self._y = anchor + Y
             return anchor + average, tau1 * Z + tau3 * Y
-        order, average = gradient.draw(self.rng, self.steps), np.empty_like(anchor)
+        order = gradient.draw(self.rng, self.steps)
+        average = np.empty_like(anchor)
         kernels.katyusha_epoch(
             rows.kernel, order, gradient.draws, rows.means, anchor, state.grad,
             self._y, self._z, average, tau1, tau2, step, l2, objective.penalty,
@@ -360,7 +367,8 @@ class VRSPAM:
 
     def _pairs(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
-        work, slots = whole_lines(state.w.size, 4), kernels.Net
+        work = whole_lines(state.w.size, 4)
+        slots = kernels.Net
         work[:, slots.W], work[:, slots.ANCHOR], work[:, slots.ANCHOR_GRAD] = state.w, state.w, state.grad
         kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, objective.penalty)
         w = work[:, slots.W].copy()

@@ -24,7 +24,9 @@ from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import Shapes, distinct
 from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.model.scorer import Scorer, named_columns
+from vrspam.model.inputs import named_columns
+from vrspam.model.model import Label as ScoreLabel
+from vrspam.model.model import Model as ExportedModel
 from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
@@ -351,23 +353,22 @@ class Model:
             raise ValueError(f"X has {X.shape[1]} columns, but the model takes {len(columns)}.")
         return X
 
-    def as_scorer(self) -> Scorer:
+    def to_model(self) -> ExportedModel:
         """Return what `vrspam.export` exports: the columns as they are in a file, and the parts of the score."""
-        schema, parts = self.schema, self.parts
+        schema = self.schema
         numeric = [name not in schema.categorical for name in schema.columns]
-        return Scorer(
-            *named_columns(schema.columns, numeric, schema),
-            parts.of_columns(),
-            parts.kernels,
-            parts.trees,
+        inputs, columns = named_columns(schema.columns, numeric, schema)
+        return ExportedModel(
+            inputs,
+            columns,
+            parts=self.parts,
             constant=self.intercept,
-            classes=self.classes,
-            threshold=0.0 if self.calibration is None else self.calibration.half,
+            label=ScoreLabel(self.classes, describe_higher(self.outcome) if self.ranks else ""),
+            limit=0.0 if self.calibration is None else self.calibration.half,
+            threshold=self.threshold,
             calibration=self.calibration,
-            matrix=schema.width is not None and not schema.numeric,
+            is_matrix=schema.width is not None and not schema.numeric,
             left_out=self.identifiers,
-            chosen=self.threshold,
-            ranks=describe_higher(self.outcome) if self.ranks else "",
         )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:

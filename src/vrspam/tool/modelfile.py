@@ -23,7 +23,7 @@ import numpy as np
 
 import vrspam
 from vrspam._utils.atomic import replacing, replacing_all
-from vrspam._utils.findings import Note, note_from_plain
+from vrspam._utils.findings import Note, VrspamError, note_from_plain
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam._utils.roles import REMEMBERED
@@ -43,7 +43,7 @@ TYPES = ("|u1", "|i1", "<u2", "<i2", "<i4", "<i8", "<f8")
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
 
 
-class ModelFileError(ValueError):
+class ModelFileError(VrspamError):
     """A file cannot be used as a model; the message says why.
 
     Examples

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from vrspam.data import Schema
-from vrspam.model.scorer import DATE, NotExportable, Scorer
+from vrspam.model.inputs import DATE, NotExportable
+from vrspam.model.model import Model as ExportedModel
 from vrspam.tables.kinds.dates import Dates
 from vrspam.tool.model import Model
 
@@ -61,7 +62,7 @@ class ProbeRows:
             columns[name] = pa.array(drawn, pa.string())
         self.table = pa.table(columns)
 
-    def inputs(self, scorer: Scorer) -> dict[str, list[Any]]:
+    def inputs(self, scorer: ExportedModel) -> dict[str, list[Any]]:
         """The rows as exported models take them: numbers, texts and dates by name, None where missing."""
         found: dict[str, list[Any]] = {}
         for column in scorer.columns:
@@ -94,7 +95,7 @@ def _parts_of(kind: Dates, moments: np.ndarray) -> list[np.ndarray]:
 
 def check_python(text: str, model: Model) -> None:
     """Run exported Python on test rows; refuse it if its scores are not those of the model."""
-    scorer, rows = model.as_scorer(), ProbeRows(model.schema)
+    scorer, rows = model.to_model(), ProbeRows(model.schema)
     allowed = ("dict", "float", "getattr", "len", "list", "round", "str", "sum")  # what an export needs
     known = {name: getattr(builtins, name) for name in allowed} | {"__import__": _import_math}
     namespace: dict[str, Any] = {"__builtins__": known}
@@ -113,7 +114,7 @@ def _import_math(name: str, *_: Any) -> Any:
 
 def check_sql(expression: str, model: Model) -> None:
     """Run exported SQL on test rows in SQLite; refuse it if its scores are not those of the model."""
-    scorer, rows = model.as_scorer(), ProbeRows(model.schema)
+    scorer, rows = model.to_model(), ProbeRows(model.schema)
     columns: dict[str, Sequence[Any]] = {}
     for number, column in enumerate(scorer.columns):
         one = scorer.inputs[column.source]
@@ -141,12 +142,12 @@ def check_onnx(graph: bytes, model: Model) -> None:
         import onnxruntime
     except ImportError:
         return
-    scorer, rows = model.as_scorer(), ProbeRows(model.schema)
+    scorer, rows = model.to_model(), ProbeRows(model.schema)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     taken, given = session.get_inputs(), session.get_outputs()
-    if scorer.matrix:
+    if scorer.is_matrix:
         feeds = {one.name: rows.table.astype(_TYPES[one.type]) for one in taken}
     else:  # in the order of the columns: some have other names in the graph
         inputs = rows.inputs(scorer)

@@ -13,7 +13,8 @@ import vrspam
 from vrspam.export.onnx_graphs import operators
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import CategoryPart, CurvePart, TreePart
-from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
+from vrspam.model.inputs import DATE, TEXT, NotExportable, check_utf8
+from vrspam.model.model import Model, model_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
@@ -68,7 +69,7 @@ def to_onnx(estimator: Any, *, dtype: str = "float64") -> onnx.ModelProto:
     """
     if dtype not in TYPES:
         raise ValueError(f"dtype is {dtype!r}, but must be 'float32' or 'float64'.")
-    scorer = scorer_of(estimator)
+    scorer = model_of(estimator)
     check_utf8(scorer.texts, "ONNX")
     return graph_of(scorer, dtype)
 
@@ -86,36 +87,39 @@ def round_splits(part: TreePart) -> TreePart:
     return part._replace(encoders=[rounded(encoder) for encoder in part.encoders])
 
 
-def graph_of(scorer: Scorer, dtype: str) -> onnx.ModelProto:
+def graph_of(scorer: Model, dtype: str) -> onnx.ModelProto:
     """The ONNX model of a scorer: numbers go in and come out in `dtype`, and are double between."""
     if dtype == "float32":
-        scorer = replace(scorer, trees=tuple(round_splits(part) for part in scorer.trees))
+        rounded = tuple(round_splits(part) for part in scorer.parts.trees)
+        scorer = replace(scorer, parts=scorer.parts._replace(trees=rounded))
     graph, taken, rows = _take_inputs(scorer, TYPES[dtype])
     curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, CurvePart)}
     tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, CategoryPart)}
     parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
-    parts += [operators.kernel_score(rows, part) for part in scorer.kernels]
-    parts += [operators.tree_score(rows, forest) for forest in scorer.trees]
+    parts += [operators.kernel_score(rows, part) for part in scorer.parts.kernels]
+    parts += [operators.tree_score(rows, forest) for forest in scorer.parts.trees]
     if not parts:  # no column adds anything: all rows have the same score
         parts.append(graph.zeros(taken[0].name))
     score = graph.add("Sum", *parts, graph.constant([scorer.constant]))
     graph.add("Cast", score, to=TYPES[dtype], output=SCORE)
-    if not scorer.ranks:
+    if not scorer.label.ranks:
         probability = _probability(graph, scorer, score)
         _label(graph, scorer, score, probability)
         graph.add("Cast", probability, to=TYPES[dtype], output=PROBABILITY)
-    lower = "" if scorer.ranks else f", lower {scorer.classes[0]!r}"
-    words = f"Scores rank rows: higher is {scorer.higher}{lower}."
+    lower = "" if scorer.label.ranks else f", lower {scorer.label.classes[0]!r}"
+    words = f"Scores rank rows: higher is {scorer.label.higher}{lower}."
     if scorer.left_out:
         words += f" Columns that training left out: {', '.join(scorer.left_out)}."
-    said = f"Probability of {scorer.classes[1]!r}."
+    said = f"Probability of {scorer.label.classes[1]!r}."
     said = "NaN: the model has no calibration." if scorer.calibration is None else said
-    second = scorer.ranks or "more likely the second class"
+    second = scorer.label.ranks or "more likely the second class"
     outputs = [helper.make_tensor_value_info(SCORE, TYPES[dtype], [_BATCH], f"Higher is {second}.")]
-    if not scorer.ranks:
+    if not scorer.label.ranks:
         words_of_label = "The likelier class."
-        if (chosen := scorer.chosen) is not None:
-            words_of_label = f"{scorer.classes[1]!r} where the score is at least {chosen.threshold:g} ({chosen.words})."
+        if (chosen := scorer.threshold) is not None:
+            words_of_label = (
+                f"{scorer.label.classes[1]!r} where the score is at least {chosen.threshold:g} ({chosen.words})."
+            )
         label = helper.make_tensor_value_info(LABEL, label_type(scorer), [_BATCH], words_of_label)
         outputs = [label, *outputs, helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [_BATCH], said)]
     model = helper.make_model(
@@ -130,20 +134,20 @@ def graph_of(scorer: Scorer, dtype: str) -> onnx.ModelProto:
     return model
 
 
-def _take_inputs(scorer: Scorer, number_type: int) -> tuple[operators.Graph, list[onnx.ValueInfoProto], operators.Rows]:
+def _take_inputs(scorer: Model, number_type: int) -> tuple[operators.Graph, list[onnx.ValueInfoProto], operators.Rows]:
     """A graph, its inputs, where numbers have this type, and the columns that are made of them.
 
     An input has the name of its column, unless the graph needs it or cannot have it.
     """
     known, names = {*OUTPUTS, ""}, list[str]()
-    for one in () if scorer.matrix else scorer.inputs:
+    for one in () if scorer.is_matrix else scorer.inputs:
         name = one.name
         while name in known:
             name = f"column {name}"
         known.add(name)
         names.append(name)
     graph = operators.Graph([*names, MATRIX, *OUTPUTS])
-    if scorer.matrix:
+    if scorer.is_matrix:
         width = len(scorer.inputs)
         note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
         taken = helper.make_tensor_value_info(MATRIX, number_type, [_BATCH, width], note)
@@ -154,8 +158,8 @@ def _take_inputs(scorer: Scorer, number_type: int) -> tuple[operators.Graph, lis
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = number_type, columns[0]
         if one.kind == TEXT:
-            together = [part.encoders[first] for part in scorer.kernels]
-            together += [part.encoders[first] for part in scorer.trees]
+            together = [part.encoders[first] for part in scorer.parts.kernels]
+            together += [part.encoders[first] for part in scorer.parts.trees]
             texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:
@@ -175,7 +179,7 @@ def _take_inputs(scorer: Scorer, number_type: int) -> tuple[operators.Graph, lis
     return graph, found, rows
 
 
-def _gap_note(scorer: Scorer, number: int) -> str:
+def _gap_note(scorer: Model, number: int) -> str:
     """What a missing value in an input of numbers means."""
     effects = [scorer.effects[column] for column in scorer.columns_of_inputs[number]]
     refused = any(isinstance(effect, CurvePart) and bool(np.isnan(effect.missing)) for effect in effects)
@@ -185,7 +189,7 @@ def _gap_note(scorer: Scorer, number: int) -> str:
 # Outputs.
 
 
-def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:
+def _probability(graph: operators.Graph, scorer: Model, score: str) -> str:
     calibration = scorer.calibration
     raw = graph.add("Sub", score, graph.constant([scorer.baseline])) if scorer.baseline else score
     if calibration is None:
@@ -202,25 +206,25 @@ def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:
     raise NotExportable(f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic.")
 
 
-def _label(graph: operators.Graph, scorer: Scorer, score: str, probability: str) -> None:
-    value, limit = (probability, 0.5) if scorer.threshold is None else (score, scorer.threshold)
+def _label(graph: operators.Graph, scorer: Model, score: str, probability: str) -> None:
+    value, limit = (probability, 0.5) if scorer.limit is None else (score, scorer.limit)
     positive = graph.add("Greater", value, graph.constant([limit]))
-    if scorer.chosen is not None:
-        positive = graph.add("GreaterOrEqual", score, graph.constant([scorer.chosen.threshold]))
+    if scorer.threshold is not None:
+        positive = graph.add("GreaterOrEqual", score, graph.constant([scorer.threshold.threshold]))
     kind = label_type(scorer)
     if kind == TensorProto.BOOL:
-        same = positive if scorer.classes[1] else graph.add("Not", positive)
+        same = positive if scorer.label.classes[1] else graph.add("Not", positive)
         graph.add("Cast", same, to=kind, output=LABEL)
         return
     dtype: Any = np.float64 if kind == TensorProto.DOUBLE else np.int64
     dtype = object if kind == TensorProto.STRING else dtype
-    negative_label, positive_label = (graph.constant(np.array([label], dtype=dtype)) for label in scorer.classes)
+    negative_label, positive_label = (graph.constant(np.array([label], dtype=dtype)) for label in scorer.label.classes)
     graph.add("Where", positive, positive_label, negative_label, output=LABEL)
 
 
-def label_type(scorer: Scorer) -> int:
+def label_type(scorer: Model) -> int:
     """The type of the labels, a number of `TensorProto`."""
-    classes = scorer.classes
+    classes = scorer.label.classes
     if all(isinstance(label, bool) for label in classes):
         return TensorProto.BOOL
     if all(isinstance(label, int | float) for label in classes):
