@@ -26,9 +26,10 @@ from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import CorrectedAUC, logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.metrics.correction import Sample, TwoClassMeasure, draw_sample, measure_folds, standard_error
-from vrspam.model_selection.candidates import Candidate, Comparison
+from vrspam.model_selection.candidates import Candidate
+from vrspam.model_selection.compare import Comparison
 from vrspam.model_selection.correction import correct
-from vrspam.model_selection.selection import Grid, SelectionRule
+from vrspam.model_selection.selection import Points, SelectionRule, choose
 
 FRESH = 20_000
 REFERENCE = 8  # a point that nobody chose: l2 in the middle of the grid, for the columns themselves
@@ -110,9 +111,9 @@ def fit_one(name: str, number: int, path: Path) -> None:
         seen.extend((found, rows, stable))
         return CorrectedAUC(0.5, 0.0, 1.0)
 
-    def keep(*given: Any) -> Candidate:
-        found = make(*given)
-        coefs = found.scores.coefs
+    def keep(*given: Any, **known: Any) -> Candidate:
+        found = make(*given, **known)
+        coefs = found.coefs
         assert coefs is not None
         references.append(coefs[:, min(REFERENCE, coefs.shape[1] - 1), 0].copy())  # a map that learns has one point
         return found
@@ -167,7 +168,7 @@ class Record(NamedTuple):
 
     rows: Sample
     scores: np.ndarray
-    grid: Grid
+    grid: Points
     best: float
     fold_truth: float
     truth: float
@@ -177,7 +178,7 @@ class Record(NamedTuple):
 
     @property
     def rule(self) -> SelectionRule:
-        return "blend" if len(self.grid.sizes) > 1 else "best"
+        return "blend" if self.grid.candidate[-1] > 0 else "best"
 
     @classmethod
     def read(cls, path: Path, noise: bool) -> Record:
@@ -198,7 +199,7 @@ class Record(NamedTuple):
         return cls(
             rows,
             np.concatenate(scores, axis=1).T,
-            Grid.of(maps),
+            Points.of(maps),
             facts["best"],
             facts["fold_truth"],
             facts["truth"],
@@ -225,7 +226,7 @@ def coverage(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> str:
 def delong_before(record: Record) -> tuple[float, float]:
     """The interval without any correction: DeLong's error of the chosen point, within folds, on the logit scale."""
     grid = record.grid
-    chosen = int(grid.take("best", np.ones(len(grid.auc)), grid.auc[:, :, np.newaxis]).argmax())
+    chosen = int(choose(grid.of_draw(), grid, "best").argmax())
     lines = record.scores[:, [chosen]].T
     (moves,) = measure_folds(record.rows, TwoClassMeasure(record.rows), lines)[1]
     auc = float(np.clip(record.best, 1e-9, 1.0 - 1e-9))
@@ -238,7 +239,7 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
 
     "rows": as `correct` does it, with another share of the rows left out, and another factor of what they deviate.
     """
-    rng, auc = np.random.default_rng(0), record.grid.auc
+    rng, auc = np.random.default_rng(0), record.grid.measured
     mean, folds = auc.mean(axis=1), auc.shape[1]
     best, each = int(mean.argmax()), range(folds)
     others = [int(np.delete(auc, k, axis=1).mean(axis=1).argmax()) for k in each]
@@ -274,7 +275,7 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
 
 def intervals_tried(record: Record, score: float) -> dict[str, tuple[float, float]]:
     """Other intervals around the corrected AUC."""
-    chosen, rows = int(record.grid.auc.mean(axis=1).argmax()), record.rows
+    chosen, rows = int(record.grid.measured.mean(axis=1).argmax()), record.rows
     (moves,) = measure_folds(rows, TwoClassMeasure(rows), record.scores[:, [chosen]].T)[1]
     error, few = standard_error(rows, moves), min(rows.totals)
     inside = float(np.clip(score, 1e-6, 1.0 - 1e-6))

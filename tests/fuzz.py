@@ -259,11 +259,11 @@ def by_folds(case: Case) -> Iterator[Claim]:
     splits = [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in (0, 1)]
     X = _float32(case.X) if case.rng.random() < 0.3 else case.X
     source = RowsInMemory(Rows(X, case.y, case.weights), splits, np.array([0, 1]))
-    scores = cross_validate(source, GridSearch([case.l2], [case.l1], 1e-8, 300, 1), keep_coefs=True)
-    assert scores.coefs is not None
+    scores, coefs, _ = cross_validate(source, GridSearch([case.l2], [case.l1], 1e-8, 300, 1), keep_coefs=True)
+    assert coefs is not None
     for k, (train, _) in enumerate(splits):
         rows = (X[train], case.y[train], None if case.weights is None else case.weights[train])
-        yield Claim(scores.coefs[k, 0, 0], scores.gaps[0, 0, k], None, rows, case.l2, case.l1)
+        yield Claim(coefs[k, 0, 0], scores.gaps[0, 0, k], None, rows, case.l2, case.l1)
     model = AUCClassifierCV([case.l2], [case.l1], cv=splits).fit(X, case.y, case.weights)
     yield _of(model, case, (X, case.y, case.weights))
 

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws_support import examples
 
-from vrspam.model_selection import candidates as room
-from vrspam.model_selection.cross_validate import GridScores
+from vrspam.model_selection import compare as room
+from vrspam.model_selection.candidates import Candidate
+from vrspam.model_selection.cross_validate import CrossValidated, GridScores
 from vrspam.model_selection.scoring import ROC_AUC
-from vrspam.model_selection.selection import Grid, select
+from vrspam.model_selection.selection import Points, choose, select
 
 ROUNDING = 1e-12  # means that differ by less are equal
 
@@ -65,14 +66,26 @@ def in_words(drawn: list[tuple[np.ndarray, dict[str, np.ndarray]]], rule: Any) -
     return chosen[0], -chosen[2], -chosen[1]
 
 
-def candidates_of(drawn: list[tuple[np.ndarray, dict[str, np.ndarray]]], rule: Any) -> list[room.Candidate]:
+def candidates_of(drawn: list[tuple[np.ndarray, dict[str, np.ndarray]]], rule: Any) -> list[Candidate]:
     """Candidates with these scores, as cross-validation would give them."""
     found = []
     for number, (scores, axes) in enumerate(drawn):
         empty = np.zeros(scores.shape)
         of_grid = GridScores(axes, scores, scores, empty, empty > -1, empty, scoring=ROC_AUC)
-        found.append(room.Candidate.of(str(number), SimpleNamespace(), 1, 100, of_grid, rule))
+        found.append(
+            Candidate.of(str(number), SimpleNamespace(), CrossValidated(of_grid), rule, None, n_features=1, n_rows=100)
+        )
     return found
+
+
+def compared_by(drawn: list[tuple[np.ndarray, dict[str, np.ndarray]]], rule: Any) -> room.Comparison:
+    """The comparison of candidates with these scores, of which none is fitted."""
+    every = {candidate.name: candidate for candidate in candidates_of(drawn, rule)}
+    moments = SimpleNamespace(has_scatter=False)
+    evaluator = SimpleNamespace(
+        evaluate=lambda name, features: (every[name], None), fit=lambda *given: SimpleNamespace(moments=moments)
+    )
+    return room.compare(dict.fromkeys(every), evaluator, rule)
 
 
 @pytest.mark.parametrize("rule", ["best", "one-standard-error"])
@@ -81,14 +94,11 @@ def candidates_of(drawn: list[tuple[np.ndarray, dict[str, np.ndarray]]], rule: A
 def test_the_choice_and_its_correction_take_the_point_of_the_text(rule, drawn):
     number, l2, l1 = in_words(drawn, rule)
 
-    every = candidates_of(drawn, rule)
-    chosen = room._simplest(every)[1]
-    if rule == "best":
-        chosen = every[int(room.weights_of(every, rule).argmax())]
+    chosen = compared_by(drawn, rule).chosen
     assert (int(chosen.name), chosen.choice.values) == (number, {"l2": l2, "l1": l1})
 
-    grid = Grid.of(drawn)
-    weights = grid.take(rule, np.ones(len(grid.auc)), grid.auc[:, :, np.newaxis])[:, 0]
+    points = Points.of(drawn)
+    weights = choose(points.of_draw(), points, rule)[:, 0]
     values = [(n, a, b) for n, (_, axes) in enumerate(drawn) for a in axes["l2"] for b in axes["l1"]]
     assert weights.sum() == 1.0
     assert values[int(weights.argmax())] == (number, l2, l1)
@@ -103,10 +113,9 @@ def test_a_blend_and_its_correction_have_the_same_members(drawn):
     every = candidates_of(drawn, "blend")
     weights = room.weights_of(every, "blend")
 
-    grid = Grid.of(drawn)
-    points = grid.take("blend", np.ones(len(grid.auc)), grid.auc[:, :, np.newaxis])[:, 0]
-    stops = np.cumsum(grid.sizes)
-    for candidate, weight, start, stop in zip(every, weights, stops - grid.sizes, stops, strict=True):
-        own = points[start:stop].reshape(candidate.choice.mean.shape)
+    points = Points.of(drawn)
+    of_points = choose(points.of_draw(), points, "blend")[:, 0]
+    for number, (candidate, weight) in enumerate(zip(every, weights, strict=True)):
+        own = of_points[points.candidate == number].reshape(candidate.choice.mean.shape)
         assert own[candidate.choice.index] == pytest.approx(weight, abs=1e-12)
         assert np.count_nonzero(own) <= 1

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from vrspam import AUCClassifierCV
 from vrspam._utils.warnings import MapsNotFitted
 from vrspam.features import AdditiveFeatures, BoostedFeatures, LinearFeatures, TreeFeatures
-from vrspam.model_selection import candidates
+from vrspam.model_selection import maps_in_memory
 from vrspam.model_selection import race as room
 
 
@@ -90,14 +90,14 @@ def test_an_error_in_a_race_is_an_error(monkeypatch, error, broken):
     X, y = rows(600, 0)
     few = room.RULES._replace(from_rows=500, heat=room.Heat(300, 20, 3))
     monkeypatch.setattr(room, "RULES", few)
-    right = candidates.MapsInMemory.evaluate
+    right = maps_in_memory.MapsInMemory.evaluate
 
     def evaluate(evaluator, name, features):
         if isinstance(features, broken) and evaluator.folds.rows.y.size < 600:
             raise error("a defect")
         return right(evaluator, name, features)
 
-    monkeypatch.setattr(candidates.MapsInMemory, "evaluate", evaluate)
+    monkeypatch.setattr(maps_in_memory.MapsInMemory, "evaluate", evaluate)
     maps = [LinearFeatures(), AdditiveFeatures(), BoostedFeatures(n_trees=5)]
     with pytest.raises(error, match="a defect"):
         AUCClassifierCV(features=maps, random_state=0).fit(X, y)

@@ -14,7 +14,7 @@ from vrspam.metrics.concordance import concordance_index as index_of
 from vrspam.metrics.promises import choose_threshold, stored_threshold
 from vrspam.metrics.roc import quantile
 from vrspam.metrics.thresholds import Curve, calibration_measures, effective_share, reliability, wilson
-from vrspam.model_selection.correction import Grid
+from vrspam.model_selection.selection import Points, choose
 
 SEEDS = range(8)
 
@@ -230,9 +230,9 @@ def test_many_strata_are_the_units_of_an_interval():
 def test_the_points_of_several_candidates_keep_their_places():
     axes = {"l2": np.array([1.0, 0.1])}
     auc = np.array([[0.5, 0.5], [0.6, 0.6]]), np.array([[0.7, 0.7], [0.65, 0.65]]), np.array([[0.8, 0.8], [0.9, 0.9]])
-    grid = Grid.of([(part, axes) for part in auc])
+    points = Points.of([(part, axes) for part in auc])
     everything = np.concatenate(auc)[:, :, np.newaxis]
-    assert sorted(grid.order.tolist()) == [0, 1, 2, 3, 4, 5]
-    assert grid.take("best", np.ones(6), everything)[:, 0].tolist() == [0, 0, 0, 0, 0, 1]
-    blend = grid.take("blend", np.ones(6), everything)[:, 0]
+    assert sorted(points.order.tolist()) == [0, 1, 2, 3, 4, 5]
+    assert choose(everything, points, "best")[:, 0].tolist() == [0, 0, 0, 0, 0, 1]
+    blend = choose(everything, points, "blend")[:, 0]
     assert set(np.flatnonzero(blend)) <= {1, 2, 5}

@@ -23,7 +23,7 @@ from vrspam.features.scoring import PreparedParts
 from vrspam.metrics import roc_auc
 from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds
 from vrspam.model_selection.correction import correct
-from vrspam.model_selection.selection import Grid, blend_weights
+from vrspam.model_selection.selection import Points, blend_weights, choose
 from vrspam.tool.model import parts_of_map
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
@@ -194,7 +194,7 @@ def grid_of(rows, scores):
         up, down = some[:, positive, np.newaxis], some[:, np.newaxis, ~positive]
         auc[:, k] = ((up > down) + 0.5 * (up == down)).mean(axis=(1, 2))
     axes = {"l2": np.arange(3.0), "l1": np.zeros(1)}
-    return Grid.of([(part.reshape(3, 1, 3), axes) for part in np.split(auc, 2)])
+    return Points.of([(part.reshape(3, 1, 3), axes) for part in np.split(auc, 2)])
 
 
 def test_the_blend_is_made_again_in_each_draw():
@@ -203,15 +203,17 @@ def test_the_blend_is_made_again_in_each_draw():
     moves, spread, seen = measure_folds(rows, TwoClassMeasure(rows), scores.T)[1], rows.spreads(scores), []
 
     def take(measured):
-        seen.append((measured, grid.take("blend", spread, measured)))
+        seen.append((measured, choose(measured, grid, "blend") / spread[:, np.newaxis]))
         return seen[-1][1]
 
-    corrected_choice(rows, scores, grid.auc, take, seed=5, mixed=True)
+    corrected_choice(rows, scores, grid.measured, take, seed=5, mixed=True)
     auc, found = seen[-1]
     left_out = np.random.default_rng(5).random((rows.n_units, auc.shape[2])) < 0.25
     weights = np.where(left_out, 0.0, 4 / 3)[rows.unit]
     for k, part in enumerate(rows.parts):
-        np.testing.assert_allclose(auc[:, k], grid.auc[:, [k]] + moves[:, part] @ (weights[part] - 1.0), rtol=1e-12)
+        np.testing.assert_allclose(
+            auc[:, k], grid.measured[:, [k]] + moves[:, part] @ (weights[part] - 1.0), rtol=1e-12
+        )
     for draw in range(auc.shape[2]):
         best = [3 * c + int(auc[3 * c : 3 * c + 3, :, draw].mean(axis=1).argmax()) for c in range(2)]
         weights = blend_weights(auc[best, :, draw])
@@ -227,7 +229,7 @@ def test_the_corrected_auc_of_a_blend_starts_from_the_blend():
     grid = grid_of(rows, same)
     blended = correct(rows, same, grid, "blend", 0)
     chosen = correct(rows, same, grid, "best", 0)
-    assert blended.auc == pytest.approx(grid.auc[0].mean(), abs=1e-12)
+    assert blended.auc == pytest.approx(grid.measured[0].mean(), abs=1e-12)
     assert (blended.low, blended.high) == pytest.approx((chosen.low, chosen.high), abs=1e-12)
     assert correct(rows, same, grid, "blend", 0, before=0.9).auc == pytest.approx(0.9, abs=1e-12)
 
@@ -239,8 +241,8 @@ def test_blends_of_noise_are_corrected():
         rows, scores, _ = problem(seed)
         scores = rng.standard_normal(scores.shape)
         grid = grid_of(rows, scores)
-        auc = grid.auc
-        (weights,) = grid.take("blend", rows.spreads(scores), auc[:, :, np.newaxis]).T
+        auc = grid.measured
+        weights = choose(auc[:, :, np.newaxis], grid, "blend")[:, 0] / rows.spreads(scores)
         mixture = scores @ weights
         before = float(np.mean([roc_auc(rows.positive[part], mixture[part]) for part in rows.parts]))
         differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).auc - 0.5))

@@ -19,9 +19,9 @@ from vrspam import AUCClassifierCV, HashFolds
 from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import correction, logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
 from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds, placements
-from vrspam.model_selection.candidates import Comparison
+from vrspam.model_selection.compare import Comparison
 from vrspam.model_selection.correction import correct
-from vrspam.model_selection.selection import Grid
+from vrspam.model_selection.selection import Points, choose
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 3.0])
 MANY = 10**9  # training rows beside which those held out do not count
@@ -50,7 +50,7 @@ def problem(n=60, points=5, folds=3, seed=0, trained=None, weights=None, groups=
         roc_auc_columns(positive[part], values[:, part].T, None if weights is None else weights[part]) for part in parts
     ]
     axes = {"l2": np.arange(float(points)), "l1": np.zeros(1)}
-    return rows, scores, Grid.of([(np.stack(aucs, axis=1)[:, np.newaxis], axes)])
+    return rows, scores, Points.of([(np.stack(aucs, axis=1)[:, np.newaxis], axes)])
 
 
 def listen(monkeypatch):
@@ -141,8 +141,8 @@ def test_draws_by_hand(selection, grouped):
         # a quarter of the rows, four times their weight; the surplus over 1 counts 3/2-fold with three folds
         weights = 1.0 + 1.5 * (np.where(left_out, 4.0, 0.0) - 1.0)
         lead += np.mean(at(everything, weights)) - np.mean(at(taken, weights))
-        of_taken.append(grid.auc[taken].mean())
-    expected = grid.auc[everything].mean() - lead / 400
+        of_taken.append(grid.measured[taken].mean())
+    expected = grid.measured[everything].mean() - lead / 400
     found = correct(rows, scores, grid, selection, 7)
     assert found.auc == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
@@ -178,7 +178,7 @@ def test_an_interval_of_few_rows_is_newcombes():
     found = correct(rows, scores, grid, "best", 0)
     errors = [roc_auc_ci(rows.positive[part], scores[part, 0], method="logit").standard_error for part in rows.parts]
     expected = newcombe_interval(
-        grid.auc.mean(), float(np.linalg.norm(errors)) / 3, (60, 30), widened=np.sqrt(1 + 3 / 2)
+        grid.measured.mean(), float(np.linalg.norm(errors)) / 3, (60, 30), widened=np.sqrt(1 + 3 / 2)
     )
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert newcombe_interval(0.8, 0.05, (60, 30)).low == roc_auc_ci_low(0.8, 0.05)
@@ -204,7 +204,7 @@ def test_scores_that_nobody_fitted_are_corrected_without_bias():
     for seed in range(300):
         rows, scores, grid = problem(n=90, points=30, folds=5, seed=seed, trained=MANY, shift=0.0)
         found.append(correct(rows, scores, grid, "best", seed).auc)
-        before.append(grid.auc.mean(axis=1).max())
+        before.append(grid.measured.mean(axis=1).max())
     assert np.mean(before) > 0.6
     assert abs(np.mean(found) - 0.5) < 4 * np.std(found) / np.sqrt(300)
 
@@ -236,8 +236,8 @@ def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
                 warnings.simplefilter("ignore")
                 AUCClassifierCV(**grid, features=features, selection=selection, random_state=seed).fit(X, y)
             found, _ = seen.pop()
-            points = Grid.of([(each.scores.auc, each.scores.grid) for each in found.candidates])
-            chosen = points.take(selection, np.ones(len(points.auc)), points.auc[:, :, np.newaxis]).argmax()
+            points = Points.of([(each.scores.auc, each.scores.grid) for each in found.candidates])
+            chosen = choose(points.of_draw(), points, selection).argmax()
             which, point = divmod(int(chosen), 9)
             assert found.candidates[which].name == found.chosen.name
             assert np.unravel_index(point, (3, 3)) == found.chosen.choice.index
@@ -424,13 +424,13 @@ def test_a_blend_is_scored_as_the_mixture_of_its_points():
         shares = np.exp(40.0 * measured.mean(axis=1))
         return shares / shares.sum(axis=0)
 
-    same = corrected_choice(rows, scores, grid.auc, always_the_same, mixed=True)
+    same = corrected_choice(rows, scores, grid.measured, always_the_same, mixed=True)
     assert same.auc == pytest.approx(np.mean(aucs), abs=1e-14)
     assert same.optimism == pytest.approx(0.0, abs=1e-15)
     # nothing varies from draw to draw: the interval is that of the mean of the folds
     expected = newcombe_interval(same.auc, float(np.linalg.norm(errors)) / 3, rows.totals, widened=rows.widening())
     assert (same.low, same.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
-    assert 0.0 < corrected_choice(rows, scores, grid.auc, towards_the_best, mixed=True).optimism < 0.2
+    assert 0.0 < corrected_choice(rows, scores, grid.measured, towards_the_best, mixed=True).optimism < 0.2
 
 
 @pytest.mark.parametrize("names", [[3, -1, 3, 7, -1, 0], [True, False, False, True], np.array([255, 0, 255], np.uint8)])

@@ -199,7 +199,7 @@ def test_cross_validation_is_that_of_the_host(xp, case, monkeypatch):
     X = X.astype(np.float32) if case == "float32" else X
     there = None if weights is None else xp.asarray(weights)
     with monkeypatch.context() as patch:
-        patch.delattr("vrspam.estimators.cv.make_splits")  # which makes folds on the host
+        patch.delattr("vrspam.estimators.search.make_splits")  # which makes folds on the host
         model = AUCClassifierCV(cv=4, random_state=9, **more).fit(xp.asarray(X), xp.asarray(y), sample_weight=there)
     with config_context(array_api_dispatch=False):
         host = AUCClassifierCV(cv=4, random_state=9, **more).fit(X.astype(np.float64), y, sample_weight=weights)

@@ -15,10 +15,11 @@ from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.block_source import BlocksInSequence
-from vrspam.model_selection.candidates import MapsInMemory, compare, learn_maps
-from vrspam.model_selection.cross_validate import GridScores, cross_validate
+from vrspam.model_selection.compare import compare
+from vrspam.model_selection.cross_validate import CrossValidated, GridScores, cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
 from vrspam.model_selection.held_out import HeldOut, in_range
+from vrspam.model_selection.maps_in_memory import MapsInMemory, learn_maps
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, RowsInMemory
 from vrspam.objective import SquaredPairLoss
@@ -102,27 +103,28 @@ def test_points_without_coefficients_are_not_scored_in_memory(monkeypatch):
     asked = listen(monkeypatch, source)
     found = cross_validate(source, SEARCH)
     assert asked == [6, 6, 6]  # of nine points the last l1 makes three zero
-    np.testing.assert_array_equal(found.auc[:, 2], 0.5)
+    np.testing.assert_array_equal(found.scores.auc[:, 2], 0.5)
 
 
 @pytest.mark.parametrize("kind", [name for name in SOURCES if name != "float32"])
 def test_the_driver_gives_the_same_from_every_source(kind):
     X, y = make_data(300, 4, seed=3)
     weights = np.random.default_rng(0).integers(0, 3, 300).astype(float)
-    expected = cross_validate(in_memory(X, y, weights), SEARCH)
-    found = cross_validate(SOURCES[kind](X, y, weights), SEARCH, keep_coefs=True)
+    source_in_memory, source = in_memory(X, y, weights), SOURCES[kind](X, y, weights)
+    expected = cross_validate(source_in_memory, SEARCH).scores
+    found, coefs, _ = cross_validate(source, SEARCH, keep_coefs=True)
     np.testing.assert_allclose(found.auc, expected.auc, atol=1e-9)
     np.testing.assert_array_equal(found.auc[:, 2], 0.5)
     np.testing.assert_allclose(found.intercepts, expected.intercepts, atol=1e-7)
     assert found.converged.all()
     assert found.gaps.shape == (3, 3, 3)
-    assert found.total == expected.total
+    assert source.total == source_in_memory.total
     fold = FOLDS.fold_of(X)
     for number in range(3):  # coefficients and intercepts are those of a model of the other folds
         other = (fold != number) & (weights > 0)
         model = AUCClassifier(0.1, 0.01, tol=1e-13).fit(X[other], y[other], sample_weight=weights[other])
-        assert found.coefs is not None
-        np.testing.assert_allclose(found.coefs[number, 2, 1], model.coef_[0], rtol=1e-5, atol=1e-6)
+        assert coefs is not None
+        np.testing.assert_allclose(coefs[number, 2, 1], model.coef_[0], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found.intercepts[2, 1, number], model.intercept_[0], atol=1e-6)
 
 
@@ -153,7 +155,8 @@ class WholeFolds:
 
 def test_a_source_from_outside_the_package():
     X, y = make_data(200, 3, seed=1)
-    found, expected = cross_validate(WholeFolds(X, y), SEARCH), cross_validate(in_memory(X, y), SEARCH)
+    found = cross_validate(WholeFolds(X, y), SEARCH).scores
+    expected = cross_validate(in_memory(X, y), SEARCH).scores
     np.testing.assert_allclose(found.auc, expected.auc, atol=1e-9)
     np.testing.assert_allclose(found.intercepts, expected.intercepts, atol=1e-8)
 
@@ -178,7 +181,7 @@ def test_blocks_of_scores_stay_small(monkeypatch):
     assert max(asked) <= 2
     assert sum(asked) == 18
     monkeypatch.undo()
-    np.testing.assert_allclose(few.auc, cross_validate(in_memory(X, y), SEARCH).auc, rtol=1e-14)
+    np.testing.assert_allclose(few.scores.auc, cross_validate(in_memory(X, y), SEARCH).scores.auc, rtol=1e-14)
 
 
 def test_sampled_rows_stand_for_the_rows_of_their_class():
@@ -217,13 +220,13 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
         36: [[[0.84, 1.00]], [[0.70, 0.70]]],  # curves: mean 0.92 with standard error 0.08
     }
 
-    def given_scores(source, search, *, keep_coefs, held_out=()):
+    def given_scores(source, search, **_):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
         grid = {"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}
-        return GridScores(grid, auc, auc, nothing, nothing == 0, nothing, total=source.total)
+        return CrossValidated(GridScores(grid, auc, auc, nothing, nothing == 0, nothing))
 
-    monkeypatch.setattr("vrspam.model_selection.candidates.cross_validate", given_scores)
+    monkeypatch.setattr("vrspam.model_selection.maps_in_memory.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}
     splits = [Split(np.arange(30), np.arange(30, 60)), Split(np.arange(30, 60), np.arange(30))]
     folds = FoldedRows(Rows(X, y, None), splits, np.unique(y), y == y.max())
@@ -233,7 +236,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     class FitNothing(MapsInMemory):
         def fit(self, candidate, source=None):
             solution = Solution(np.zeros(candidate.n_features), 0.0, 0.0, 0, True)
-            return ExactFit(solution, candidate.scores.total or ClassMoments.from_data(X, y), 1.0, "moments")
+            return ExactFit(solution, ClassMoments.from_data(X, y), 1.0, "moments")
 
     rule: Any = "one-standard-error"
     found = compare(maps, FitNothing(folds, replace(search, rule=rule)), rule)

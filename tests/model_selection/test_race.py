@@ -19,10 +19,11 @@ from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.features.mapped import MappedArray, TooManyFeatures
-from vrspam.model_selection import candidates, choose_model
+from vrspam.model_selection import choose_model, maps_in_memory
 from vrspam.model_selection import race as room
-from vrspam.model_selection.candidates import Candidate, learn_maps
+from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits
+from vrspam.model_selection.maps_in_memory import learn_maps
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import ClassMoments
@@ -105,13 +106,13 @@ def test_folds_on_the_part_are_those_of_all_rows(splitter, monkeypatch):
     groups = np.arange(900) // 9
     splits = [Split(*pair) for pair in splitter.split(X, y, groups if isinstance(splitter, GroupKFold) else None)]
     seen = []
-    plain = candidates.MapsInMemory.evaluate
+    plain = maps_in_memory.MapsInMemory.evaluate
 
     def listen(evaluator, *of_map):
         seen.append((evaluator.folds.rows, evaluator.folds.splits))
         return plain(evaluator, *of_map)
 
-    monkeypatch.setattr(candidates.MapsInMemory, "evaluate", listen)
+    monkeypatch.setattr(maps_in_memory.MapsInMemory, "evaluate", listen)
     run(X, y, {"lines": LinearFeatures(), "curves": AdditiveFeatures()}, splits)
     rows, inside = seen[0]
     where = {tuple(row): i for i, row in enumerate(X)}
@@ -223,12 +224,12 @@ def test_scores_by_all_folds_are_the_same_from_features_at_hand_and_computed_aga
         scored.append(isinstance(rows, MappedArray))
         return plain(rows, *rest)
 
-    for module in (candidates, choose_model):
+    for module in (maps_in_memory, choose_model):
         monkeypatch.setattr(module, "scores_of", tell)
     at_hand = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
     assert not any(scored)
     scored.clear()
-    monkeypatch.setattr(candidates, "FEW_BYTES", 0)
+    monkeypatch.setattr(maps_in_memory, "FEW_BYTES", 0)
     again = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
     assert scored == [True]  # at the end, by what was chosen
     assert at_hand.corrected_interval_ == pytest.approx(again.corrected_interval_, abs=1e-9)
@@ -298,13 +299,13 @@ def test_grouped_categories_are_said_once_and_landmarks_are_never_more(monkeypat
     frame = pd.DataFrame({"x": X[:, 0], "town": [f"t{number}" for number in np.arange(900) % 45]})
     maps = {"lines": LinearFeatures(max_categories=9), "kernel": KernelFeatures(n_landmarks=7, max_categories=9)}
     seen = []
-    plain = candidates.MapsInMemory.evaluate
+    plain = maps_in_memory.MapsInMemory.evaluate
 
     def listen(evaluator, name, features):
         seen.append(features.get_params().get("n_landmarks"))
         return plain(evaluator, name, features)
 
-    monkeypatch.setattr(candidates.MapsInMemory, "evaluate", listen)
+    monkeypatch.setattr(maps_in_memory.MapsInMemory, "evaluate", listen)
     with pytest.warns(CategoriesGrouped) as said:
         AUCClassifierCV([0.1], features=maps, cv=3, random_state=0).fit(frame, y)
     assert [str(one.message).split(":")[0] for one in said] == ["Column 'town' has 45 categories"]
@@ -380,7 +381,7 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
         meeting.wait(timeout=30)
         raise TooManyFeatures("too many")
 
-    monkeypatch.setattr(candidates.MapsInMemory, "evaluate", meet)
+    monkeypatch.setattr(maps_in_memory.MapsInMemory, "evaluate", meet)
     X, y = waves()
     splits = [Split(*pair) for pair in StratifiedKFold(3).split(X, y)]
     heat = room.Heat(500, 10, 3)

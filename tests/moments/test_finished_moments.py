@@ -250,7 +250,7 @@ def test_a_fit_by_unfinished_moments_is_the_same(case, monkeypatch):
         used.append(plain(self))
         return used[-1]
 
-    monkeypatch.setattr("vrspam.model_selection.candidates.FEW_BYTES", 0)  # features of so few rows would be held
+    monkeypatch.setattr("vrspam.model_selection.maps_in_memory.FEW_BYTES", 0)  # features of so few rows would be held
     monkeypatch.setattr(MappedArray, "unfinished", watch)
     model = AUCClassifierCV(features=MAP, random_state=0).fit(X, y, weights)
     assert any(found is not None for found in used)
@@ -268,7 +268,7 @@ def test_a_fit_by_unfinished_moments_is_the_same(case, monkeypatch):
 @pytest.mark.usefixtures("_early")
 def test_the_certificate_of_a_fit_holds_for_the_features_of_its_map(monkeypatch):
     """F of `transform(X)`, pair by pair, is nowhere smaller than objective_ - gap_."""
-    monkeypatch.setattr("vrspam.model_selection.candidates.FEW_BYTES", 0)
+    monkeypatch.setattr("vrspam.model_selection.maps_in_memory.FEW_BYTES", 0)
     X, y = table(400)
     model = AUCClassifierCV(features=MAP, random_state=0).fit(X, y)
     Z = model.features_.transform(X)

@@ -8,7 +8,7 @@ from helpers import hessian_and_delta, loss_of
 from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments
-from vrspam.model_selection import candidates as room
+from vrspam.model_selection import choose_model as room
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
 from vrspam.solvers.path import solve_grid
 from vrspam.solvers.products import ConjugateGradient, ShiftedConjugateGradient
@@ -130,7 +130,7 @@ def test_the_default_grid_is_solved_to_the_end_only_where_the_best_point_needs_i
         seen.append(search.max_iter)
         found = plain(source, search, **more)
         if missed is not None:  # as if so many iterations were too few for this point
-            found.converged[best + missed, :, 0] &= search.max_iter > 100
+            found.scores.converged[best + missed, :, 0] &= search.max_iter > 100
         return found
 
     monkeypatch.setattr(room, "cross_validate", watched)

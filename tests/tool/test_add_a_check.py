@@ -18,7 +18,7 @@ from doctor_page import PAGE, page_of
 from vrspam.checks.diagnose import CHECKS, all_codes
 
 ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"```python\n(.*?)```", re.S)
+BLOCK = re.compile(r"```(?:python)?\n(.*?)```", re.S)
 # modules of `vrspam.checks` are looked for among the changed files first
 PROGRAM = """
 import json, sys

@@ -5,7 +5,6 @@ import string
 from collections.abc import Iterable
 from typing import Any, Literal, Self, get_args
 
-from vrspam._utils import findings
 from vrspam._utils.findings import Fix, Note, VrspamError
 
 
@@ -69,31 +68,6 @@ class Message(Note):
 
     def __reduce__(self) -> Any:
         return Note, self.parts
-
-
-class Finding(findings.Finding):
-    """A finding that is made of a template and fields; the column that it is about is a field."""
-
-    fields: dict[str, Any]
-
-    def __new__(cls, code: str, severity: Any, template: str, /, **fields: Any) -> Self:
-        message = Message(template, **fields)
-        sentence = ""
-        fixes: list[Fix] = []
-        for part in message.parts:
-            if isinstance(part, Fix):
-                fixes.append(part)
-            elif fixes:
-                fixes[-1] = fixes[-1]._replace(does=fixes[-1].does + part)
-            else:
-                sentence += part
-        columns = [fields["column"]] if fields.get("column") else []
-        new = super().__new__(cls, code, severity, sentence, fixes, {}, columns)
-        new.fields = message.fields
-        return new
-
-    def __reduce__(self) -> Any:
-        return findings.Finding, self.__getnewargs__()
 
 
 class WordedError(VrspamError):

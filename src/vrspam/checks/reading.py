@@ -43,7 +43,8 @@ class DecisionOfReader(Check):
 
 
 class UnreadText(DecisionOfReader):
-    """A column of numbers holds some text, which counts as missing.
+    """A column of numbers holds some text, which counts as missing. A column of one number alone beside words such as
+    `-` is taken as categories, as a flag is; a frame then has to hold the same text.
 
     What to do: correct the file, or `--categorical COLUMN`.
     """

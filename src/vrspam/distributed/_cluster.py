@@ -35,13 +35,15 @@ from vrspam.model_selection.block_source import (
     held_out_of,
     score_block,
 )
-from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, compare
+from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.choose_model import Selected
+from vrspam.model_selection.compare import Comparison, compare
 from vrspam.model_selection.cross_validate import cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
 from vrspam.model_selection.hashing import HashFolds, HashSample
 from vrspam.model_selection.held_out import HeldOut, sample_of
 from vrspam.model_selection.race import Race, race
+from vrspam.model_selection.refit import Fitted
 from vrspam.model_selection.search import GridSearch
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
@@ -223,14 +225,20 @@ class MapsOnBlocks:
         features.learn(self.rows.X, self.rows.weights)
         MappedArray(self.rows.X, features)  # refuses too many features
         source = ClusterFolds(self.cluster, features)
-        scores, total = cross_validate(source, self.search.on(features), keep_coefs=True), source.total
-        assert scores.held_out is not None
+        found = cross_validate(source, self.search.on(features), keep_coefs=True)
+        assert found.held_out is not None
         if self._sample is None:  # all maps use the same rows, in the same order
-            self._sample = sample_of(scores.held_out, self.search.n_points, self.search.seed)
-        scores.keep(self._sample)
-        scores.held_out = None  # all points of all maps would take too much memory
-        new = Candidate.of(name, features, total.means.shape[1], int(total.rows.sum()), scores, self.search.rule)
-        return new, source
+            self._sample = sample_of(found.held_out, self.search.n_points, self.search.seed)
+        candidate = Candidate.of(
+            name,
+            features,
+            found.sampled(self._sample),  # all points of all maps would take too much memory
+            self.search.rule,
+            self._sample,
+            n_features=source.total.means.shape[1],
+            n_rows=int(source.total.rows.sum()),
+        )
+        return candidate, source
 
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:
         """Return the chosen point of a candidate, fitted on all rows."""

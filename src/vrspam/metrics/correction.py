@@ -7,7 +7,7 @@ that it takes is measured on the rows left out. docs/corrected_auc.md says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -188,41 +188,55 @@ def corrected_auc_of(
     models, cv, n_jobs = _candidates(search, cv, n_jobs)
     positive = positive_rows(y, at_least=2)
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
-    splits = []
-    for number, parts in enumerate(check_cv(cv, y, classifier=True).split(X, y, groups)):
-        train, held_out = (row_numbers(part, positive.size) for part in parts)
-        if train is None or held_out is None:
-            raise ValueError(
-                f"Fold {number}: its parts must be row numbers below {positive.size}, or masks of the rows."
-            )
-        splits.append((train, held_out))
+    splits = _checked_splits(check_cv(cv, y, classifier=True).split(X, y, groups), positive.size)
     fold = np.full(positive.size, -1)
     for number, (_, held_out) in enumerate(splits):
         fold[held_out] = number
     if sum(held_out.size for _, held_out in splits) != positive.size or fold.min() < 0:
         raise ValueError("cv must hold each row out exactly once: use StratifiedKFold, or GroupKFold with groups.")
+
     parts = fold_parts(fold, positive, weight, groups)
     sizes = [positive.size - part.size for part in parts]
     sample = draw_sample(parts, sizes, positive, weight, groups, len(models), seed=0)
-    label, tasks = np.asarray(y), [(j, k) for j in range(len(models)) for k in range(len(splits))]
-    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_fit_one)(j, k, models[j], X, label, weight, *splits[k], sample.rows) for j, k in tasks
+    labels = np.asarray(y)
+    tasks = [(j, k) for j in range(len(models)) for k in range(len(splits))]
+    fits = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_fit_one)(j, k, models[j], X, labels, weight, *splits[k], sample.rows) for j, k in tasks
     )
-    scores, by_all = np.empty((positive.size, len(models))), np.empty((len(models), sample.rows.size, len(splits)))
+    scores = np.empty((positive.size, len(models)))
+    by_all = np.empty((len(models), sample.rows.size, len(splits)))  # of the rows of the sample, by all folds
     with StepProgress("models") if progress else nullcontext() as line:
         if line is not None:
             line.start(len(tasks))
-        for j, k, own, drawn in run:
-            scores[splits[k][1], j], by_all[j, :, k] = own, drawn
+        for j, k, of_fold, of_sample in fits:
+            scores[splits[k][1], j] = of_fold
+            by_all[j, :, k] = of_sample
             if line is not None:
                 line.tell(f"model {j + 1} of {len(models)}")
-    used = np.zeros((len(splits), positive.size), dtype=np.float32)
-    for row, (trained, _) in zip(used, splits, strict=True):
-        row[trained] = 1.0
-    common = (used @ used.T).astype(np.float64)
+
+    common = _shared_rows(splits, positive.size)
     return corrected_best(
         sample, scores, positive, parts, weight, groups, lambda best: stable_share(by_all[best], common, sample)
     )
+
+
+def _checked_splits(splits: Iterable[Sequence[Any]], n_rows: int) -> list[tuple[NDArray, NDArray]]:
+    """The rows that each fold trains on and holds out, as numbers."""
+    checked = []
+    for number, parts in enumerate(splits):
+        train, held_out = (row_numbers(part, n_rows) for part in parts)
+        if train is None or held_out is None:
+            raise ValueError(f"Fold {number}: its parts must be row numbers below {n_rows}, or masks of the rows.")
+        checked.append((train, held_out))
+    return checked
+
+
+def _shared_rows(splits: Sequence[tuple[NDArray, NDArray]], n_rows: int) -> NDArray[np.float64]:
+    """The number of training rows that each two folds have in common."""
+    used = np.zeros((len(splits), n_rows), dtype=np.float32)
+    for row, (trained, _) in zip(used, splits, strict=True):
+        row[trained] = 1.0
+    return (used @ used.T).astype(np.float64)
 
 
 def corrected_best(
@@ -235,17 +249,18 @@ def corrected_best(
     stable: Callable[[int], float] = lambda chosen: 0.0,
 ) -> CorrectedAUC:
     """Correct the AUC of the best column of out-of-fold scores; `stable` gives the stable share of the choice."""
-    own = np.ones(positive.size) if weight is None else weight
-    auc = np.stack([roc_auc_columns(positive[part], scores[part], own[part]) for part in parts], axis=1)
+    mass = np.ones(positive.size) if weight is None else weight
+    auc = np.stack([roc_auc_columns(positive[part], scores[part], mass[part]) for part in parts], axis=1)
 
     def take(measured: NDArray) -> NDArray:
         mean = measured.mean(axis=1)
         return one_point((mean >= mean.max(axis=0) - 1e-12).argmax(axis=0), len(mean))
 
-    chosen, clusters = int(take(auc[:, :, np.newaxis]).argmax()), None
+    chosen = int(take(auc[:, :, np.newaxis]).argmax())
+    clusters = None
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
-        clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), own, numbers)
+        clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), mass, numbers)
     kept = scores[sample.rows].astype(np.float64)
     return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 
@@ -481,10 +496,12 @@ def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
     of training rows that each two models share; o is this number over the geometric mean of their numbers of rows.
     """
     sizes = np.sqrt(np.diagonal(common))
-    overlap, beyond, room = common / np.outer(sizes, sizes), 0.0, 0.0
+    overlap = common / np.outer(sizes, sizes)
+    beyond = room = 0.0
     for number, part in enumerate(sample.parts):
         scores, positive = by_all[part], sample.positive[part]
-        centred, mass = scores.copy(), np.zeros(len(scores))
+        centred = scores.copy()
+        mass = np.zeros(len(scores))
         for side in (positive, ~positive):  # both classes weigh the same
             weights = sample.weights[part][side]
             if weights.sum() > 0.0:

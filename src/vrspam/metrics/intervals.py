@@ -187,8 +187,8 @@ def roc_auc_ci(
     roc.quantile(confidence)  # refuses numbers outside (0, 1)
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
-    found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups, folds=folds)
-    return interval_of(found.of(0), confidence, method)
+    placed = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups, folds=folds)
+    return interval_of(placed.of(0), confidence, method)
 
 
 def interval_of(measured: Measured, confidence: float, method: str = "auto") -> AUCInterval:
@@ -309,9 +309,9 @@ def _newcombe_bounds(
     """
     n_down, n_up = rows
     z, t = widened * roc.beyond(tail), widened * roc.beyond(tail, freedom)
-    own, scale = exponential_variance(auc, n_up, n_down), z**2
-    if error > 0.0 and own > 0.0:
-        scale = max(scale, t**2 * error**2 / own)
+    variance, scale = exponential_variance(auc, n_up, n_down), z**2
+    if error > 0.0 and variance > 0.0:
+        scale = max(scale, t**2 * error**2 / variance)
 
     if not np.isfinite(scale):  # Student's t of few degrees of freedom, far out
         return 0.0, 1.0
@@ -327,8 +327,9 @@ def _newcombe_bounds(
         high = max(auc, float(brentq(outside, inside, 1.0)))
     if outside(inside) >= 0.0:  # the probability outside is nearly 1
         low = high = auc
-    if own == 0.0:  # an AUC of 0 or 1 is far from certain if its standard error, from elsewhere, is not 0
-        low, high = max(0.0, min(low, auc - t * error)), min(1.0, max(high, auc + t * error))
+    if variance == 0.0:  # an AUC of 0 or 1 is far from certain if its standard error, from elsewhere, is not 0
+        low = max(0.0, min(low, auc - t * error))
+        high = min(1.0, max(high, auc + t * error))
     return low, high
 
 
@@ -421,51 +422,70 @@ class Placed(NamedTuple):
 
     def test(self, first: int, second: int, confidence: float) -> DeLongTest:
         """The paired test of two scores."""
-        found = self.of(first, second)
-        aucs = self.of(first).value, self.of(second).value
-        return paired_test(*aucs, found.value, found.error, confidence, found.freedom)
+        difference = self.of(first, second)
+        return paired_test(
+            self.of(first).value,
+            self.of(second).value,
+            difference.value,
+            difference.error,
+            confidence,
+            difference.freedom,
+        )
 
     def of(self, first: int, second: int | None = None) -> Measured:
         """The AUC of one score, or that of the first minus that of the second."""
-        positive, weight, names = self.positive, self.weight, self.groups
-        if weight is None:  # whole numbers: differences are exact, and the error is 0 where all are equal
-            up, down = self.scores[first]
-            if second is not None:
-                up, down = up - self.scores[second][0], down - self.scores[second][1]
-            n_up, n_down = up.size, down.size
-            of_up = np.var(up, ddof=1) / (4.0 * n_down**2 * n_up)
-            of_down = np.var(down, ddof=1) / (4.0 * n_up**2 * n_down)
-            freedom = satterthwaite((of_up, n_up - 1.0), (of_down, n_down - 1.0))
-            auc = float(up.sum() / (2 * n_up * n_down))
-            return Measured(auc, float(np.sqrt(of_up + of_down)), (n_down, n_up), freedom)
-        placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
-        value, variances, sizes, moves = 0.0, [], [], influence(positive, placed, weight, self.equal)
-        for side in (~positive, positive):
-            own, part = weight[side] / weight[side].sum(), placed[side]
-            value = float(own @ part if moves[side].any() else part[0])  # 1 is not rounded to less
-            variances.append(float(moves[side] @ moves[side]) * part.size / (part.size - 1))
-            sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))  # rounding makes 200 equal weights 199.99
-        value = 0.0 if abs(value) <= self.equal else value
-        rows: tuple[float, float] = (sizes[0], sizes[1])
-        if names is None:
-            freedom = satterthwaite((variances[0], sizes[0] - 1.0), (variances[1], sizes[1] - 1.0))
-            found = Measured(value, float(np.sqrt(sum(variances))), rows, freedom)
-        else:
-            clusters = Clusters.of_moves(moves, weight, names, positive)
-            if clusters.error == 0.0:  # then count the groups of each class
-                rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
-            elif clusters.rows is not None:
-                rows = clusters.rows
-            found = Measured(value, clusters.error, rows, clusters.freedom, grouped=True)
+        if self.weight is None:
+            return self._of_counts(first, second)
+        measured = self._of_shares(self.weight, first, second)
         if self.shared > 0.0:
-            return self._of_folds(found, of_difference=second is not None)
-        return found
+            return self._of_folds(measured, of_difference=second is not None)
+        return measured
 
-    def _of_folds(self, found: Measured, of_difference: bool) -> Measured:
+    def _of_counts(self, first: int, second: int | None) -> Measured:
+        """From whole numbers: differences are exact, and the error is 0 where all are equal."""
+        up, down = self.scores[first]
+        if second is not None:
+            other_up, other_down = self.scores[second]
+            up = up - other_up
+            down = down - other_down
+        n_up, n_down = up.size, down.size
+        of_up = np.var(up, ddof=1) / (4.0 * n_down**2 * n_up)
+        of_down = np.var(down, ddof=1) / (4.0 * n_up**2 * n_down)
+        freedom = satterthwaite((of_up, n_up - 1.0), (of_down, n_down - 1.0))
+        auc = float(up.sum() / (2 * n_up * n_down))
+        return Measured(auc, float(np.sqrt(of_up + of_down)), (n_down, n_up), freedom)
+
+    def _of_shares(self, weight: NDArray, first: int, second: int | None) -> Measured:
+        """From weighted shares; rows of a group vary together."""
+        positive = self.positive
+        placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
+        moves = influence(positive, placed, weight, self.equal)
+        value, variances, sizes = 0.0, [], []
+        for side in (~positive, positive):
+            share, part = weight[side] / weight[side].sum(), placed[side]
+            value = float(share @ part if moves[side].any() else part[0])  # 1 is not rounded to less
+            variances.append(float(moves[side] @ moves[side]) * part.size / (part.size - 1))
+            sizes.append(max(2, int(1.0 / float(share @ share) + 1e-6)))  # rounding makes 200 equal weights 199.99
+        if abs(value) <= self.equal:
+            value = 0.0
+        rows: tuple[float, float] = (sizes[0], sizes[1])
+        if self.groups is None:
+            freedom = satterthwaite((variances[0], sizes[0] - 1.0), (variances[1], sizes[1] - 1.0))
+            return Measured(value, float(np.sqrt(sum(variances))), rows, freedom)
+        clusters = Clusters.of_moves(moves, weight, self.groups, positive)
+        if clusters.error == 0.0:  # then count the groups of each class
+            rows = np.unique(self.groups[~positive]).size, np.unique(self.groups[positive]).size
+        elif clusters.rows is not None:
+            rows = clusters.rows
+        return Measured(value, clusters.error, rows, clusters.freedom, grouped=True)
+
+    def _of_folds(self, measured: Measured, of_difference: bool) -> Measured:
         """The same with an error that allows for shared training rows; a difference counts as unstable."""
-        stable = 0.0 if of_difference else stable_by_strength(found.value, found.error, sum(found.rows))
+        stable = 0.0
+        if not of_difference:
+            stable = stable_by_strength(measured.value, measured.error, sum(measured.rows))
         widened = float(np.sqrt(1.0 + (1.0 - stable) * self.shared))
-        return found._replace(error=widened * found.error, widened=widened)
+        return measured._replace(error=widened * measured.error, widened=widened)
 
 
 def roc_measures(
@@ -483,19 +503,27 @@ def roc_measures(
         return _out_of_fold_measures(y_true, scores, names, sample_weight, groups, folds)
     positive, checked, weight, together = checked_rows(y_true, scores, names, sample_weight, groups)
     if weight is None and together is None:
-        sides, placed, found = (np.flatnonzero(positive), np.flatnonzero(~positive)), np.empty(positive.size), []
-        for order, _, hits, alarms in ranked or [roc.Ranked.of(positive, score) for score in checked]:
-            # Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
-            below, above = np.add(alarms[1:], alarms[:-1]), np.add(hits[1:], hits[:-1])  # whole numbers
-            np.subtract(2.0 * alarms[-1], below, out=below)
-            if below.size < order.size:
-                sizes = np.diff(hits + alarms).astype(int)
-                below, above = np.repeat(below, sizes), np.repeat(above, sizes)
-            placed[order] = np.where(positive[order], below, above)
-            found.append((placed[sides[0]], placed[sides[1]]))
-        return Placed(positive, found, None, None)
-    weight = np.ones(positive.size) if weight is None else weight
-    return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
+        ranked = ranked or [roc.Ranked.of(positive, score) for score in checked]
+        return Placed(positive, [_twice_counts(positive, of_score) for of_score in ranked], None, None)
+    if weight is None:
+        weight = np.ones(positive.size)
+    placed = [placements(positive, score[np.newaxis], weight)[0] for score in checked]
+    return Placed(positive, placed, weight, together)
+
+
+def _twice_counts(positive: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
+    """Twice the number of negatives below each positive, and of positives above each negative; a tie counts 1."""
+    order, _, hits, alarms = ranked
+    below = np.add(alarms[1:], alarms[:-1])  # whole numbers
+    np.subtract(2.0 * alarms[-1], below, out=below)
+    above = np.add(hits[1:], hits[:-1])
+    if below.size < order.size:  # of each level of equal scores
+        sizes = np.diff(hits + alarms).astype(int)
+        below = np.repeat(below, sizes)
+        above = np.repeat(above, sizes)
+    placed = np.empty(positive.size)
+    placed[order] = np.where(positive[order], below, above)
+    return placed[positive], placed[~positive]
 
 
 def _out_of_fold_measures(
@@ -512,7 +540,8 @@ def _out_of_fold_measures(
     if sample_weight is not None:
         weight = roc.unit_weights(roc.checked_weights(sample_weight, positive.size))
     parts = fold_parts(folds, positive, weight, groups)
-    shared, balanced = shared_training(parts, positive.size), weights_by_fold(parts, positive, weight)
+    shared = shared_training(parts, positive.size)
+    balanced = weights_by_fold(parts, positive, weight)
     used = np.flatnonzero(balanced > 0.0)
     positive, checked, kept, together = checked_rows(positive, scores, names, balanced, groups)
     mass = np.ones(positive.size) if kept is None else kept
@@ -521,10 +550,10 @@ def _out_of_fold_measures(
     rows = [place[part][place[part] >= 0] for part in parts]
     placed = []
     for score in checked:
-        own = np.empty(positive.size)
+        of_score = np.empty(positive.size)
         for part in rows:
-            own[part] = placements(positive[part], score[np.newaxis, part], mass[part])[0]
-        placed.append(own)
+            of_score[part] = placements(positive[part], score[np.newaxis, part], mass[part])[0]
+        placed.append(of_score)
     return Placed(positive, placed, mass, together, EQUAL_PLACES, shared)
 
 
@@ -553,8 +582,11 @@ def checked_rows(
     together = None if groups is None else group_names(groups, positive.size)
     if weight is not None and not weight.all():
         used = weight > 0.0
-        positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
-        together = None if together is None else together[used]
+        positive = positive[used]
+        weight = weight[used]
+        checked = [score[used] for score in checked]
+        if together is not None:
+            together = together[used]
     return roc.positive_rows(positive, at_least), checked, weight, together
 
 
@@ -669,7 +701,8 @@ def rows_for_difference(
         raise ValueError(f"correlation is {correlation}, but must be at least -1 and less than 1.")
 
     def enough(n: int) -> bool:
-        a, b = (_variance(one, n, share, known) for one in (auc, auc + difference))
+        a = _variance(auc, n, share, known)
+        b = _variance(auc + difference, n, share, known)
         return difference >= z * (a + b - 2.0 * correlation * (a * b) ** 0.5) ** 0.5
 
     return bisect_left(_COUNTS, True, lo=4, key=enough)

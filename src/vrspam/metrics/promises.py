@@ -27,22 +27,27 @@ def choose_threshold(
     [4.7, 4.7, 0.5]
     """
     curve = Curve.of(positive, scores, weights)
-    called, total = curve.hits + curve.alarms, curve.positives + curve.negatives
     if rule == "threshold":
         return ChosenThreshold(**vars(curve.at_score(asked)), rule=rule, asked=asked)
+    return ChosenThreshold(**vars(curve.short(_place_of_rule(curve, rule, asked))), rule=rule, asked=asked)
+
+
+def _place_of_rule(curve: Curve, rule: str, asked: float) -> int:
+    """The place in the curve that a rule takes."""
     if rule == "recall":
-        place = int(np.argmax(curve.hits >= asked * curve.positives * (1.0 - 1e-12)))
-    elif rule == "cost_ratio":
-        place = int(np.argmin(curve.alarms + asked * (curve.positives - curve.hits)))
+        return int(np.argmax(curve.hits >= asked * curve.positives * (1.0 - 1e-12)))
+    if rule == "cost_ratio":
+        return int(np.argmin(curve.alarms + asked * (curve.positives - curve.hits)))
+    called = curve.hits + curve.alarms
+    if rule == "precision":
+        holds = curve.hits >= asked * called * (1.0 - 1e-12)
     else:
-        holds = called <= asked * total * (1.0 + 1e-12)
-        if rule == "precision":
-            holds = curve.hits >= asked * called * (1.0 - 1e-12)
-        place = int(np.flatnonzero(holds & (called > 0.0))[-1]) if (holds & (called > 0.0)).any() else 0
-        if place == 0:
-            size = "smaller" if rule == "precision" else "larger"
-            raise VrspamError("no threshold keeps ", Fix(rule, asked), f" on held-out rows: give a {size} number")
-    return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
+        holds = called <= asked * (curve.positives + curve.negatives) * (1.0 + 1e-12)
+    places = np.flatnonzero(holds & (called > 0.0))
+    if places.size == 0 or places[-1] == 0:
+        size = "smaller" if rule == "precision" else "larger"
+        raise VrspamError("no threshold keeps ", Fix(rule, asked), f" on held-out rows: give a {size} number")
+    return int(places[-1])
 
 
 def stored_threshold(

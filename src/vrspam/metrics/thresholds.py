@@ -15,7 +15,9 @@ from vrspam.metrics import roc
 from vrspam.metrics.groups import Clusters, satterthwaite
 from vrspam.metrics.intervals import checked_rows
 
-BINS, LEAST_IN_BIN = 10, 15
+BINS = 10
+LEAST_IN_BIN = 15
+MANY_ROWS = 50_000  # beyond so many, rows of nearly the same probability are taken together
 
 
 def average_precision_columns(
@@ -199,15 +201,17 @@ def reliability(
     """
     bins = bins or max(2, min(BINS, positive.size // LEAST_IN_BIN))
     order = np.argsort(probabilities) if order is None else order[::-1]
-    ranked, label = probabilities[order], positive[order]
+    ranked, labels = probabilities[order], positive[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
-    starts, found = [*np.unique(np.append(0, ranked.searchsorted(edges))).tolist(), ranked.size], []
-    for start, stop in pairwise(starts):
-        own = None if weights is None else weights[order[start:stop]]
-        if own is None or own.any():
-            predicted, observed = (float(np.average(part[start:stop], weights=own)) for part in (ranked, label))
-            found.append(Bin(stop - start, predicted, observed))
-    return tuple(found)
+    starts = np.unique(np.append(0, ranked.searchsorted(edges))).tolist()
+    groups = []
+    for start, stop in pairwise([*starts, ranked.size]):
+        mass = None if weights is None else weights[order[start:stop]]
+        if mass is None or mass.any():
+            predicted = float(np.average(ranked[start:stop], weights=mass))
+            observed = float(np.average(labels[start:stop], weights=mass))
+            groups.append(Bin(stop - start, predicted, observed))
+    return tuple(groups)
 
 
 def wilson(share: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
@@ -337,7 +341,7 @@ def net_benefit(
     >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
     ([0.0], [-0.5])
     """
-    limits: Any = roc.quantile(confidence)
+    roc.quantile(confidence)  # refuses numbers outside (0, 1)
     positive, (chance,), weights, names = checked_rows(
         y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
     )
@@ -345,37 +349,52 @@ def net_benefit(
     if not np.all((points > 0.0) & (points < 1.0)):
         raise ValueError("thresholds must lie strictly between 0 and 1.")
     weight = np.ones(positive.size) if weights is None else weights
-    odds, share = points / (1.0 - points), weight / weight.sum()
-    sums = np.empty((2, 2, points.size))  # of alarms and hits from each threshold on: shares, and their squares
-    for place, side in enumerate((np.flatnonzero(~positive), np.flatnonzero(positive))):
-        own = chance[side]
-        if weights is None:
-            reached = (own.size - np.sort(own).searchsorted(points)) / positive.size
-            sums[:, place] = reached, reached / positive.size
-            continue
-        order = np.argsort(own)[::-1]
-        first = own.size - np.searchsorted(own[order[::-1]], points)
-        for power in (1, 2):
-            sums[power - 1, place] = np.append(0.0, np.cumsum(share[side][order] ** power))[first]
-    (alarms, hits), (alarms2, hits2) = sums
+    share = weight / weight.sum()
+    odds = points / (1.0 - points)
+    hits, hits2 = _shares_from(points, chance[positive], None if weights is None else share[positive], positive.size)
+    alarms, alarms2 = _shares_from(
+        points, chance[~positive], None if weights is None else share[~positive], positive.size
+    )
     model = hits - odds * alarms
     if names is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
         left = share @ share - hits2 - alarms2
         of_hits = hits2 * (1.0 - model) ** 2
         others = alarms2 * (odds + model) ** 2 + left * model**2
-        error, n_up = np.sqrt(of_hits + others), int(positive.sum())
-        counts = max(n_up - 1.0, 1.0), max(positive.size - n_up - 1.0, 1.0)
-        parts = [satterthwaite((up, counts[0]), (down, counts[1])) for up, down in zip(of_hits, others, strict=True)]
-        limits = np.array([roc.quantile(confidence, freedom) for freedom in parts])
+        error = np.sqrt(of_hits + others)
+        n_up = int(positive.sum())
+        freedom_up = max(n_up - 1.0, 1.0)
+        freedom_down = max(positive.size - n_up - 1.0, 1.0)
+        limits = np.empty(points.size)
+        for k in range(points.size):
+            freedom = satterthwaite((of_hits[k], freedom_up), (others[k], freedom_down))
+            limits[k] = roc.quantile(confidence, freedom)
     else:
         error, limits = np.empty((2, points.size))
-        for k, (at, one) in enumerate(zip(points, odds, strict=True)):
-            moves = share * (np.where(positive, 1.0, -one) * (chance >= at) - model[k])
-            clusters = Clusters.of_moves(moves, weight, names, positive, centred=False)
-            error[k], limits[k] = clusters.error, roc.quantile(confidence, clusters.freedom)
+        for k in range(points.size):
+            gain = np.where(positive, 1.0, -odds[k]) * (chance >= points[k])
+            clusters = Clusters.of_moves(share * (gain - model[k]), weight, names, positive, centred=False)
+            error[k] = clusters.error
+            limits[k] = roc.quantile(confidence, clusters.freedom)
     prevalence = float(share @ positive)
     treat_all = prevalence - odds * (1.0 - prevalence)
     return NetBenefit(points, model, model - limits * error, model + limits * error, error, treat_all)
+
+
+def _shares_from(
+    points: NDArray, chance: NDArray, share: NDArray | None, n_rows: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each threshold the sum of the shares, and of their squares, of the rows of a class from there on.
+
+    Without `share` each of the `n_rows` rows of both classes has the same.
+    """
+    if share is None:
+        reached = (chance.size - np.sort(chance).searchsorted(points)) / n_rows
+        return reached, reached / n_rows
+    falling = np.argsort(chance)[::-1]
+    count = chance.size - np.searchsorted(chance[falling[::-1]], points)
+    sums = np.append(0.0, np.cumsum(share[falling]))
+    squares = np.append(0.0, np.cumsum(share[falling] ** 2))
+    return sums[count], squares[count]
 
 
 def benefit_over_all(
@@ -488,34 +507,51 @@ def calibration_measures(
     slope 0.52, 95 % interval 0.49 to 0.56
     """
     roc.quantile(confidence)  # refuses numbers outside (0, 1)
-    positive, (chance,), given, names = checked_rows(
+    positive, (chance,), weights, names = checked_rows(
         y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
     )
-    inner, shrink, many, n = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000, positive.size
-    odds, rows = np.log(inner / (1.0 - inner)), (int((~positive).sum()), int(positive.sum()))
-    if names is None and n > many:  # rows of nearly the same probability and of one class count as one
+    inner = np.clip(chance, 1e-6, 1.0 - 1e-6)
+    odds = np.log(inner / (1.0 - inner))
+    n = positive.size
+    rows = (int((~positive).sum()), int(positive.sum()))
+    shrink = np.ones(1)
+    if names is None and n > MANY_ROWS:  # rows of nearly the same probability and of one class count as one
         level = np.rint(250.0 * odds).astype(np.intp)
         level += level
         level += positive
         level -= level.min() // 2 * 2
-        mass: Any = np.bincount(level, given).astype(np.float64)
-        there = np.flatnonzero(mass)
-        each = [None, odds, chance] if given is None else [given * part for part in (given, odds, chance)]
-        squares, odds, chance = (np.bincount(level, part)[there].astype(np.float64) for part in each)
-        odds, chance = odds / mass[there], chance / mass[there]
-        given, shrink, positive = mass[there], np.sqrt(squares) / mass[there], there % 2 == 1
-    weight = np.ones(positive.size) if given is None else given
-    shrink = shrink * np.sqrt(n / (n - 1)) if names is None else shrink
-    about, ones = (positive, weight, names, confidence, rows), np.ones((positive.size, 1))
+        mass: Any = np.bincount(level, weights).astype(np.float64)
+        present = np.flatnonzero(mass)
+        mass = mass[present]
+        squares = _sums_of_levels(level, weights, weights)[present]
+        odds = _sums_of_levels(level, odds, weights)[present] / mass
+        chance = _sums_of_levels(level, chance, weights)[present] / mass
+        weights = mass
+        shrink = np.sqrt(squares) / mass
+        positive = present % 2 == 1
+    weight = np.ones(positive.size) if weights is None else weights
+    if names is None:
+        shrink = shrink * np.sqrt(n / (n - 1))
+
+    def estimate(value: float, moves: NDArray) -> Estimate:
+        return _estimate(value, shrink * moves, positive, weight, names, confidence, rows)
+
     slope = intercept = Estimate(*[float("nan")] * 3)
+    ones = np.ones((positive.size, 1))
     if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
-        slope = _estimate(fit[0][1], shrink * fit[1][:, 1], *about)
+        slope = estimate(fit[0][1], fit[1][:, 1])
     if (fit := _logistic(ones, positive, weight, odds)) is not None:
-        intercept = _estimate(fit[0][0], shrink * fit[1][:, 0], *about)
+        intercept = estimate(fit[0][0], fit[1][:, 0])
     expected, observed = float(weight @ chance), float(weight @ positive)
-    moves = shrink * weight * (chance / expected - positive / observed)
-    of_log = _estimate(float(np.log(expected / observed)), moves, *about)
+    of_log = estimate(float(np.log(expected / observed)), weight * (chance / expected - positive / observed))
     return Calibration(slope, intercept, Estimate(*np.exp(of_log).tolist()))
+
+
+def _sums_of_levels(level: NDArray, values: NDArray | None, weights: NDArray | None) -> NDArray[np.float64]:
+    """For each level the weighted sum of the values of its rows; without values, or weights, these are 1."""
+    if values is not None and weights is not None:
+        values = weights * values
+    return np.bincount(level, values if values is not None else weights).astype(np.float64)
 
 
 def _logistic(

@@ -14,15 +14,15 @@ import numpy as np
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
 from vrspam.metrics.correction import Sample, Taken, corrected_choice
 from vrspam.model_selection.scoring import Scoring
-from vrspam.model_selection.selection import Grid, SelectionRule
+from vrspam.model_selection.selection import Points, SelectionRule, choose
 from vrspam.pairs import TWO_CLASSES, Pairs
 
 
 def correct(
     sample: Sample,
     scores: np.ndarray,
-    grid: Grid,
-    selection: SelectionRule,
+    points: Points,
+    rule: SelectionRule,
     seed: int,
     other: OtherMeasure | None = None,
     nested: Nested | None = None,
@@ -35,16 +35,22 @@ def correct(
     AUC; with few groups, `nested` gives the optimism, from a choice made anew without each fold. `before`, `stable` and
     `clusters` are as in `corrected_choice`. `pairs` are those that count.
     """
-    take = partial(grid.take, selection, sample.spreads(scores))
+    spreads = sample.spreads(scores)[:, np.newaxis]
+
+    def take(measured: np.ndarray) -> np.ndarray:
+        """The choice, made again; a blend adds up scores that are divided by their spread."""
+        weights = choose(measured, points, rule)
+        return weights / spreads if rule == "blend" else weights
+
     return corrected_choice(
         sample,
         scores,
-        grid.auc,
+        points.measured,
         take,
         measure=pairs.measure(sample),
         other=None if other is None else partial(other.drawn, sample, scores),
         seed=seed,
-        mixed=selection == "blend",
+        mixed=rule == "blend",
         optimism_by=None if nested is None else partial(nested.optimism, sample, scores, take),
         **more,
     )

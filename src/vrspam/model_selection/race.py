@@ -17,18 +17,11 @@ from vrspam._utils.blas import SMALL
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
 from vrspam.features.learning import NearlyAllDiffer
-from vrspam.features.mapped import MapNotFitted, TooManyFeatures
 from vrspam.metrics.correction import group_numbers, some_of_each_class
-from vrspam.model_selection.candidates import (
-    FEW_BYTES,
-    Candidate,
-    MapsInMemory,
-    NotLearnt,
-    Watch,
-    learn_maps,
-    weights_of,
-)
+from vrspam.model_selection.candidates import Candidate
+from vrspam.model_selection.compare import CANNOT_BE_FITTED, Watch, weights_of
 from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.maps_in_memory import FEW_BYTES, MapsInMemory, NotLearnt, learn_maps
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
@@ -90,6 +83,11 @@ def _lead(candidates: Sequence[Candidate]) -> tuple[float, set[str]]:
     return lead, {name for _, name in best.values()}
 
 
+def lacks_a_class(part: FoldedRows) -> bool:
+    """Whether a part of some fold has rows of one class only."""
+    return any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split)
+
+
 class Heat(NamedTuple):
     """A comparison of maps on a part of the rows: how many rows, landmarks and folds it has at most."""
 
@@ -102,24 +100,27 @@ class Heat(NamedTuple):
     ) -> list[Candidate]:
         """Cross-validate each map on the part; empty if the part is too small."""
         part = self._part(folds, rng)
-        if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
-            return []  # a fold has rows of one class only in the part
-        if not part.pairs.have_pairs(part.splits, part.rows.weights):
+        if lacks_a_class(part) or not part.pairs.have_pairs(part.splits, part.rows.weights):
             return []
+        small = {name: self._smaller(features) for name, features in maps.items()}
         try:
-            small = {name: clone(features) for name, features in maps.items()}
-            for features in small.values():
-                landmarks = features.get_params().get("n_landmarks")
-                if isinstance(landmarks, int | str):
-                    few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
-                    features.set_params(n_landmarks=few)
             learn_maps(list(small.values()), part.rows, search.n_jobs, {})
         except (NearlyAllDiffer, NotLearnt):
             # Perhaps the part is too small. If all rows have the same problem, `choose_map` raises the error.
             return []
         loss = search.loss.on_pairs(part.pairs)
-        found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
-        return [found[name] for name in maps if name in found]
+        evaluated = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
+        return [evaluated[name] for name in maps if name in evaluated]
+
+    def _smaller(self, features: Any) -> Any:
+        """An unfitted copy of a map, with no more landmarks than the part may have."""
+        copy = clone(features)
+        landmarks = copy.get_params().get("n_landmarks")
+        if isinstance(landmarks, str):
+            copy.set_params(n_landmarks=self.landmarks)
+        elif isinstance(landmarks, int):
+            copy.set_params(n_landmarks=min(landmarks, self.landmarks))
+        return copy
 
     def _part(self, folds: FoldedRows, rng: np.random.Generator) -> FoldedRows:
         """Some rows (half of them of each class, or all rows of a class that has fewer) and their folds."""
@@ -145,36 +146,44 @@ class Heat(NamedTuple):
         self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch
     ) -> dict[str, Candidate]:
         """Cross-validate fitted maps, small ones side by side; those with too many features are left out."""
-        found: dict[str, Candidate] = {}
-        untold, done, lock = deque(maps), set(), Lock()
+        evaluated: dict[str, Candidate] = {}
+        in_order, done, lock = deque(maps), set(), Lock()
 
         def evaluate(name: str, search: GridSearch) -> None:
-            with suppress(
-                TooManyFeatures, MapNotFitted, np.linalg.LinAlgError
-            ):  # `compare` meets them again, and names them
-                new, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
-                new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
-                found[name] = new
+            candidate = None
+            with suppress(*CANNOT_BE_FITTED):  # `compare` meets them again, and names them
+                candidate, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
             with lock:  # maps end in any order, but are reported in their own order
+                if candidate is not None:  # the coefficients of all maps would take too much memory
+                    evaluated[name] = replace(candidate, coefs=None)
                 done.add(name)
-                while untold and untold[0] in done:
-                    told = untold.popleft()
-                    if told in found:
-                        watch(found[told])
+                while in_order and in_order[0] in done:
+                    ended = in_order.popleft()
+                    if ended in evaluated:
+                        watch(evaluated[ended])
 
-        ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
-        small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
-        widest = max((maps[name].n_features_out_ for name in small), default=1)
-        needed = FEW_BYTES + (16 * len(folds.splits) + 80) * widest**2  # features that are held, moments, and one fold
-        problem = FoldProblem(True, False, needed)
-        if how_many_at_once(len(small), problem, search.n_jobs) == 1:
-            small = []
-        else:
+        small = self._side_by_side(maps, len(folds.splits), search.n_jobs)
+        if small:
+            problem = work_on_maps(maps, small, len(folds.splits))
             over_folds(partial(evaluate, search=replace(search, n_jobs=1)), small, problem, search.n_jobs)
         for name in maps:
             if name not in small:
                 evaluate(name, search)
-        return found
+        return evaluated
+
+    def _side_by_side(self, maps: dict[str, Any], n_folds: int, n_jobs: int | None) -> list[str]:
+        """The names of small maps, if several of them are evaluated at the same time."""
+        ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
+        small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
+        if how_many_at_once(len(small), work_on_maps(maps, small, n_folds), n_jobs) == 1:
+            return []
+        return small
+
+
+def work_on_maps(maps: dict[str, Any], names: Sequence[str], n_folds: int) -> FoldProblem:
+    """The size of the work on one of these maps: features that are held, moments, and one fold."""
+    widest = max((maps[name].n_features_out_ for name in names), default=1)
+    return FoldProblem(True, False, FEW_BYTES + (16 * n_folds + 80) * widest**2)
 
 
 class RaceRules(NamedTuple):

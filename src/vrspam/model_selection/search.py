@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vrspam.metrics.correction import Sample
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.objective import ELASTIC_NET, PenaltyFamily
@@ -28,7 +27,6 @@ class GridSearch:
     loss: LossChoice = SQUARED
     rule: SelectionRule = "best"
     seed: int = 0  # of the correction for the choice
-    sample: Sample | None = None  # held-out rows whose scores at all points are returned
 
     @property
     def n_points(self) -> int:

@@ -100,98 +100,120 @@ def select(
     """
     scores = np.asarray(scores, dtype=np.float64)
     axes = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in grid.items()}
+    refuse_scores(scores, axes, rule)
+    n_folds = scores.shape[-1]
+    mean = scores.mean(axis=-1)
+    error = np.full(mean.shape, np.nan)
+    if n_folds > 1:
+        error = scores.std(axis=-1, ddof=1) / np.sqrt(n_folds)
+
+    points = Points.of([(scores, axes)])
+    best = place_of(choose(points.of_draw(), points, "best"), mean.shape)
+    index = best if rule == "best" else place_of(choose(points.of_draw(), points, rule), mean.shape)
+    values = {name: float(numbers[place]) for (name, numbers), place in zip(axes.items(), index, strict=True)}
+    return Choice(index, values, mean, error, edges_at(best, axes, mean, error, measure))
+
+
+def refuse_scores(scores: np.ndarray, axes: Mapping[str, np.ndarray], rule: str) -> None:
+    """Refuse scores that do not fit the grid, or from which the rule cannot choose."""
     if rule == "one-standard-error" and scores.ndim and scores.shape[-1] < 2:
         raise ValueError("The rule 'one-standard-error' needs at least two folds.")
-    sizes = [values.size for values in axes.values()]
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
+    sizes = [values.size for values in axes.values()]
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
         raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")
     if np.isnan(scores).any():
         raise ValueError("Scores contain NaN: every fold needs a score at every point of the grid.")
-    folds = scores.shape[-1]
-    mean = scores.mean(axis=-1)
-    error = scores.std(axis=-1, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(mean.shape, np.nan)
-    points, one_draw = Grid.of([(scores, axes)]), scores.reshape(-1, folds, 1)
-    best, chosen = (
-        tuple(np.array(np.unravel_index(points.chosen(which, one_draw)[0], mean.shape)).tolist())
-        for which in ("best", rule)
-    )
+
+
+def place_of(weights: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Where the only point with weight lies in a grid, one number for each axis."""
+    return tuple(int(place) for place in np.unravel_index(int(weights[:, 0].argmax()), shape))
+
+
+def edges_at(
+    best: tuple[int, ...], axes: Mapping[str, np.ndarray], mean: np.ndarray, error: np.ndarray, measure: str
+) -> tuple[GridEdge, ...]:
+    """The ends of axes at which the best point lies, ahead of its neighbour by more than one standard error."""
     edges = []
     for axis, (name, numbers) in enumerate(axes.items()):
         order = np.argsort(numbers, kind="stable")
         place = int(np.flatnonzero(order == best[axis])[0])
-        if numbers.size < 2 or place not in (0, numbers.size - 1) or (place == 0 and numbers[order[0]] <= 0.0):
+        at_zero = place == 0 and numbers[order[0]] <= 0.0
+        if numbers.size < 2 or place not in (0, numbers.size - 1) or at_zero:
             continue
         neighbour = list(best)
         neighbour[axis] = int(order[1 if place == 0 else -2])
-        lead, limit = float(mean[best] - mean[tuple(neighbour)]), float(error[best])
+        lead = float(mean[best] - mean[tuple(neighbour)])
+        limit = float(error[best])
         if lead > limit:
             end = "smallest" if place == 0 else "largest"
             edges.append(GridEdge(name, float(numbers[best[axis]]), end, lead, limit, measure))
-    values = {name: float(numbers[place]) for (name, numbers), place in zip(axes.items(), chosen, strict=True)}
-    return Choice(chosen, values, mean, error, tuple(edges))
+    return tuple(edges)
 
 
-class Grid(NamedTuple):
-    """The points of all candidates in one list: the choice among them, on the rows as they are or as they are drawn.
+class Points(NamedTuple):
+    """The points of the grids of all candidates in one list, with what was measured at each of them."""
 
-    Scores are of shape (points, folds, draws), higher being better.
-    """
-
-    auc: np.ndarray  # of shape (points, folds), on all held-out rows
+    measured: np.ndarray  # of shape (points, folds), on all held-out rows
+    candidate: np.ndarray  # the number of the candidate of each point
     order: np.ndarray  # points from simple to complex: by candidate, from the largest l1, then from the largest l2
-    sizes: tuple[int, ...]  # points of each candidate
 
     @classmethod
-    def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
-        """From the AUC of each candidate, of shape (*grid, folds), and the axes of its grid."""
-        parts, order, first = [], [], 0
-        for auc, axes in candidates:
+    def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Points:
+        """From the measures of each candidate, of shape (*grid, folds), and the axes of its grid."""
+        measured: list[np.ndarray] = []
+        order: list[np.ndarray] = []
+        first = 0
+        for scores, axes in candidates:
             places = np.meshgrid(*axes.values(), indexing="ij")
             order.append(first + np.lexsort([place.ravel() for place in places])[::-1])
-            parts.append(auc.reshape(-1, auc.shape[-1]))
-            first += parts[-1].shape[0]
-        return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
+            measured.append(scores.reshape(-1, scores.shape[-1]))
+            first += measured[-1].shape[0]
+        sizes = [part.shape[0] for part in measured]
+        return cls(np.concatenate(measured), np.repeat(np.arange(len(sizes)), sizes), np.concatenate(order))
 
-    def best_points(self, scores: np.ndarray) -> np.ndarray:
-        """The best point of each candidate, the simplest of equally good ones: an array (candidates, draws)."""
-        mean, stops, found = scores.mean(axis=1), np.cumsum(self.sizes), []
-        for start, stop in zip(stops - self.sizes, stops, strict=True):
-            order = self.order[start:stop]
-            found.append(order[first_within(mean[order], mean[order].max(axis=0) - TIE)])
-        return np.stack(found)
+    def of_draw(self) -> np.ndarray:
+        """The measures as those of one draw, (points, folds, 1)."""
+        return self.measured[:, :, np.newaxis]
 
-    def chosen(self, rule: SelectionRule, scores: np.ndarray) -> np.ndarray:
-        """The point that "best" or "one-standard-error" takes of all candidates, for each draw.
+    def best_of_candidates(self, mean: np.ndarray) -> np.ndarray:
+        """The best point of each candidate, the simplest of equally good ones; `mean` is (points, draws)."""
+        stops = np.cumsum(np.bincount(self.candidate))
+        best = []
+        for order in np.split(self.order, stops[:-1]):
+            best.append(order[first_within(mean[order], mean[order].max(axis=0) - TIE)])
+        return np.stack(best)
 
-        Of candidates that are equally good the first leads. With "one-standard-error" the first point, from simple to
-        complex, is taken that is within one standard error of the leader.
-        """
-        mean, draws = scores.mean(axis=1), np.arange(scores.shape[2])
-        points = self.best_points(scores)
-        of_candidates = mean[points, draws]
-        leader = points[first_within(of_candidates, of_candidates.max(axis=0) - TIE), draws]
-        if rule == "best":
-            return leader
-        folds = scores[leader, :, draws]
-        error = folds.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-        least = mean[leader, draws] - np.maximum(error, TIE)
-        return self.order[first_within(mean[self.order], least)]
 
-    def take(self, rule: SelectionRule, spread: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Weights of the points, (points, draws): of a blend, or 1 for the point that the rule takes.
+def choose(measured: np.ndarray, points: Points, rule: SelectionRule) -> np.ndarray:
+    """Weights of the points, (points, draws), adding up to 1, from measures (points, folds, draws); higher is better.
 
-        `spread` is that of the scores of rows at each point, by which a blend divides them.
-        """
-        draws = np.arange(scores.shape[2])
-        found = np.zeros((scores.shape[0], draws.size))
-        if rule == "blend":
-            points = self.best_points(scores)
-            found[points, draws] = blend_weights(np.moveaxis(scores[points, :, draws], -1, 1)) / spread[points]
-        else:
-            found[self.chosen(rule, scores), draws] = 1.0
-        return found
+    The choice on the rows as they are is the case of one draw; its correction repeats it on drawn rows.
+
+    "best": 1 for the best point of the best candidate, the first of equally good candidates. "one-standard-error": 1
+    for the first point, from simple to complex, within one standard error of that one. "blend": `blend_weights` for
+    the best points of all candidates.
+    """
+    n_points, n_folds, n_draws = measured.shape
+    draws = np.arange(n_draws)
+    mean = measured.mean(axis=1)
+    best = points.best_of_candidates(mean)
+    weights = np.zeros((n_points, n_draws))
+    if rule == "blend":
+        weights[best, draws] = blend_weights(np.moveaxis(measured[best, :, draws], -1, 1))
+        return weights
+
+    of_candidates = mean[best, draws]
+    chosen = best[first_within(of_candidates, of_candidates.max(axis=0) - TIE), draws]
+    if rule == "one-standard-error":
+        of_folds = measured[chosen, :, draws]
+        error = of_folds.std(axis=1, ddof=1) / np.sqrt(n_folds)
+        least = mean[chosen, draws] - np.maximum(error, TIE)
+        chosen = points.order[first_within(mean[points.order], least)]
+    weights[chosen, draws] = 1.0
+    return weights
 
 
 def first_within(values: np.ndarray, least: np.ndarray) -> np.ndarray:
