@@ -115,7 +115,7 @@ ATTRIBUTES = {  # of other packages, and where there is a way to do without
     },
     "distributed/_spark_blocks.py": {"_jdf"},
 }
-OF_PYTHON = {"_asdict", "_replace", "_exit", "_getframe"}
+OF_PYTHON = {"_asdict", "_fields", "_replace", "_exit", "_getframe"}
 
 
 def test_private_attributes_of_other_packages_are_few():
