@@ -528,7 +528,7 @@ def test_a_model_without_effects_has_no_importances():
 @pytest.mark.parametrize("given", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_wide_tables_have_no_curves_and_say_so(given, monkeypatch):
     X, y = make_data(60, 5)
-    for module in ("estimators.cv", "inspection.reading"):
+    for module in ("estimators.search", "inspection.reading"):
         monkeypatch.setattr(f"vrspam.{module}.MOST_COLUMNS", 4)
     model = AUCClassifierCV([0.1], cv=3).fit(given(X), y)
     for name in ("shape_functions_", "interactions_", "pair_effects_", "interactions_share_"):
