@@ -68,10 +68,11 @@ def to_sql(model: Any) -> str:
     terms = [_number(model.constant)]
     for number, (column, effect) in enumerate(zip(model.columns, model.effects, strict=True)):
         source = model.inputs[column.source]
-        name = _quoted(source.name, '"')
+        name = source.name
         if source.kind == DATE:  # the query gives its parts
-            name = _quoted(column.name, '"')
-        terms.append(f"-- {describe_column(model, number)}\n{_effect(effect, name)}")
+            name = column.name
+        identifier = _quoted(name, '"')
+        terms.append(f"-- {describe_column(model, number)}\n{_effect(effect, identifier)}")
 
     lines = [f"-- {comment}" for comment in comments]
     return "\n".join([*lines, _sum(terms), ""])
