@@ -371,7 +371,8 @@ def test_float32_scores_are_those_of_the_rounded_numbers(features):
 def test_parts_of_any_date(dates):
     from onnx import TensorProto, helper
 
-    from vrspam.export.onnx_graphs.operators import Graph, date_parts
+    from vrspam.export.onnx_graphs.dates import date_parts
+    from vrspam.export.onnx_graphs.graph import Graph
 
     graph = Graph(["moments"])
     parts = date_parts(graph, "moments", ["month", "weekday", "hour", "year"])

@@ -25,17 +25,12 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.encoders import Curves
-from vrspam.inspection import read_score, reading
-from vrspam.inspection.interactions import (
-    Cells,
-    bin_categories,
-    bin_numbers,
-    draw_rows,
-    mean_at_numbers,
-    support,
-)
+from vrspam.inspection import column_pairs, read_score
+from vrspam.inspection.bins import bin_categories, bin_numbers, mean_at_numbers
+from vrspam.inspection.interactions import Cells, support
 from vrspam.inspection.projection import Projection
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
+from vrspam.inspection.rows import draw_rows
 from vrspam.tables.frames import rows_of
 
 FOLDS = 5
@@ -533,7 +528,7 @@ def test_a_model_without_effects_has_no_importances():
 @pytest.mark.parametrize("given", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_wide_tables_have_no_curves_and_say_so(given, monkeypatch):
     X, y = make_data(60, 5)
-    for module in ("estimators.cv", "inspection.reading"):
+    for module in ("estimators.search", "inspection.reading"):
         monkeypatch.setattr(f"vrspam.{module}.MOST_COLUMNS", 4)
     model = AUCClassifierCV([0.1], cv=3).fit(given(X), y)
     for name in ("shape_functions_", "interactions_", "pair_effects_", "interactions_share_"):
@@ -586,9 +581,9 @@ def test_pairs_too_weak_to_matter_are_not_named(monkeypatch):
     X = rng.standard_normal((3000, 3))
     y = X[:, 0] + X[:, 1] + 3.0 * rng.standard_normal(3000) > 2.0
     found = []
-    monkeypatch.setattr(reading, "LEAST_SUPPORT", -np.inf)
-    for least in (0.0, reading.LEAST_SHARE):
-        monkeypatch.setattr(reading, "LEAST_SHARE", least)
+    monkeypatch.setattr(column_pairs, "LEAST_SUPPORT", -np.inf)
+    for least in (0.0, column_pairs.LEAST_SHARE):
+        monkeypatch.setattr(column_pairs, "LEAST_SHARE", least)
         found.append(AUCClassifierCV([1e-2], features="kernel 1", random_state=0).fit(X, y).interactions_)
     assert len(found[0]) == 3
     assert found[1] == {}
@@ -613,7 +608,7 @@ def test_rows_without_an_interaction_support_none(scale):
         found = [support_of(interaction, seed, lambda a, b: scale * (a + b)) for seed in range(150)]
         assert abs(np.mean(found)) < 0.35  # its error is .09
         assert 0.8 < np.std(found) < 1.25
-        assert np.mean(np.array(found) > reading.LEAST_SUPPORT) <= 0.02
+        assert np.mean(np.array(found) > column_pairs.LEAST_SUPPORT) <= 0.02
 
 
 def test_rows_with_an_interaction_support_it_and_not_its_opposite():
@@ -627,8 +622,8 @@ def test_rows_with_an_interaction_support_it_and_not_its_opposite():
 def test_pairs_of_an_additive_truth_are_seldom_named(features, monkeypatch):
     """Six columns that correlate by .7: before held-out rows were asked, most of these models named a pair."""
     named = {}
-    for least in (reading.LEAST_SUPPORT, -np.inf):
-        monkeypatch.setattr(reading, "LEAST_SUPPORT", least)
+    for least in (column_pairs.LEAST_SUPPORT, -np.inf):
+        monkeypatch.setattr(column_pairs, "LEAST_SUPPORT", least)
         named[least] = 0
         for seed in range(15):
             X, y = correlated_columns(seed)

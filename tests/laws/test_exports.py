@@ -31,7 +31,8 @@ from onnx import TensorProto, helper
 
 from vrspam import AUCClassifierCV
 from vrspam.export import NotExportable, to_onnx
-from vrspam.export.onnx_graphs import operators
+from vrspam.export.onnx_graphs.ensembles import Ensemble, run_trees
+from vrspam.export.onnx_graphs.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
 from vrspam.features import KernelFeatures, TreeFeatures
 from vrspam.features.parts import Parts
 from vrspam.model.inputs import Column as ScoredColumn
@@ -385,7 +386,7 @@ def test_trees_of_few_nodes_and_many_levels(seed):
         node = 2 * node + int(rng.integers(1, 3))
     thresholds = np.round(rng.normal(size=(n_trees, n_nodes)), 2)
     sums = rng.normal(size=(n_trees, n_nodes + 1))
-    ensemble = operators.Ensemble(
+    ensemble = Ensemble(
         columns,
         thresholds,
         np.zeros((n_trees, n_nodes), dtype=bool),
@@ -393,13 +394,13 @@ def test_trees_of_few_nodes_and_many_levels(seed):
         np.zeros((n_trees, 1), dtype=np.int64),
         is_split,
     )
-    graph = operators.Graph(["X"])
-    graph.add("Identity", operators.run_trees(graph, "X", "BRANCH_LEQ", [ensemble]), output="score")
+    graph = Graph(["X"])
+    graph.add("Identity", run_trees(graph, "X", "BRANCH_LEQ", [ensemble]), output="score")
     taken = [helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["rows", 1])]
     given = [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["rows", 1])]
     made = helper.make_graph(graph.nodes, "trees", taken, given, graph.used_constants())
-    opsets = [helper.make_opsetid("", operators.OPSET), helper.make_opsetid(operators.ML, operators.ML_OPSET)]
-    model = helper.make_model(made, opset_imports=opsets, ir_version=operators.IR_VERSION)
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
+    model = helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION)
     X = rng.normal(size=(50, 1))
     found = onnxruntime.InferenceSession(model.SerializeToString()).run(["score"], {"X": X})[0]
     np.testing.assert_allclose(np.ravel(found), [walked(row[0], thresholds, is_split, sums) for row in X], atol=1e-5)

@@ -30,7 +30,7 @@ from vrspam.data.rows import RowSample
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
-from vrspam.model.drawing import explain, sum_by_column
+from vrspam.model.effects import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.choose_model import choose_map
 from vrspam.report.pages.model import explanation_page

@@ -21,7 +21,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.names import GROUPS
 from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
-from vrspam.model.drawing import explain
+from vrspam.model.effects import explain
 from vrspam.plotting import plot_shapes
 from vrspam.report.words.model import describe_pairs
 from vrspam.report.words.training import describe_candidate

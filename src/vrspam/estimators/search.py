@@ -256,7 +256,7 @@ def search_maps(estimator: Any, folds: FoldedRows, columns: ColumnsOfFrames) -> 
     directions = getattr(next(iter(maps.values())), "monotonic_cst", None)
     if directions is not None and isinstance(reading, Shapes):
         levels = [frames.levels(X, j) if is_frame(X) else () for j in range(len(directions))]
-        reading = reading.told(directions, levels, X, folds.positive, folds.rows.weights)
+        reading = reading.with_directions(directions, levels, X, folds.positive, folds.rows.weights)
     if schema is not None and isinstance(reading, Shapes):
         reading = reading.dated(schema.made())
     return Searched(selected, reading, schema)

@@ -11,15 +11,19 @@ function of variance below `NEARLY_TIED` are left out, unless a direction explai
 than `LEFT_OUT`, and clearly more than by chance. So a score that is made of such a difference keeps it.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from scipy import linalg
 
 from vrspam.features import AdditiveFeatures
-from vrspam.inspection.interactions import ReadRows
+from vrspam.inspection.rows import ReadRows
 
 MANY_FUNCTIONS = 100  # of one column: the indicators of categories
+TIED = 1e-6  # a sum of curves of total variance 1 that has a smaller variance than this is rounding error
+NEARLY_TIED = 1e-2
+LEFT_OUT = 1e-3
 
 
 def whitening(covariance: np.ndarray) -> np.ndarray:
@@ -31,24 +35,21 @@ def whitening(covariance: np.ndarray) -> np.ndarray:
     seen = np.flatnonzero(deviations > 0.0)
     if seen.size == 0:
         return np.zeros((covariance.shape[0], 0))
+
     scaled = covariance[np.ix_(seen, seen)] / np.outer(deviations[seen], deviations[seen])
     if seen.size > MANY_FUNCTIONS:  # a triangular W takes a tenth of the time
         factor, order, rank, _ = linalg.lapack.dpstrf(scaled, tol=within_column, lower=1)
-        found = np.zeros((covariance.shape[0], rank))
-        used = seen[order[:rank] - 1]
         inverse = linalg.lapack.dtrtri(factor[:rank, :rank], lower=1)[0]
-        found[used] = np.tril(inverse).T / deviations[used, np.newaxis]
-        return found
+        used = seen[order[:rank] - 1]
+        whitened = np.zeros((covariance.shape[0], rank))
+        whitened[used] = np.tril(inverse).T / deviations[used, np.newaxis]
+        return whitened
+
     values, vectors = linalg.eigh(scaled, check_finite=False)
     kept = values > within_column * values[-1]
-    found = np.zeros((covariance.shape[0], int(kept.sum())))
-    found[seen] = vectors[:, kept] / np.sqrt(values[kept]) / deviations[seen, np.newaxis]
-    return found
-
-
-TIED = 1e-6  # a sum of curves of total variance 1 that has a smaller variance than this is rounding error
-NEARLY_TIED = 1e-2
-LEFT_OUT = 1e-3
+    whitened = np.zeros((covariance.shape[0], int(kept.sum())))
+    whitened[seen] = vectors[:, kept] / np.sqrt(values[kept]) / deviations[seen, np.newaxis]
+    return whitened
 
 
 class Projection:
@@ -58,45 +59,46 @@ class Projection:
     """
 
     def __init__(self, basis: AdditiveFeatures, rows: ReadRows, scores: np.ndarray):
-        self.rows, self.slices = rows, basis.column_slices_  # where the functions of each column are
+        self.rows = rows
+        self.slices = basis.column_slices_  # where the functions of each column are
         design = basis.features_of(rows.X).astype(np.float64, copy=False)
         by_class = np.stack([rows.weights * ~rows.positive, rows.weights * rows.positive], axis=1)
-        means = design.T @ by_class
-        # means of the functions; and those over positive rows, minus those over the others
-        self.centre, self.difference = means.sum(axis=1), 2.0 * (means[:, 1] - means[:, 0])
+        class_means = design.T @ by_class
+        self.centre = class_means.sum(axis=1)  # means of the functions
+        self.difference = 2.0 * (class_means[:, 1] - class_means[:, 0])  # over positive rows, minus over the others
         design -= self.centre
         design[:, np.ptp(design, axis=0) == 0.0] = 0.0  # what is left of a constant function is rounding
         self.design = design
+
         # With fewer rows than functions, inner products of rows take the place of those of functions.
-        by_rows = len(design) <= design.shape[1]
         weighted = design * np.sqrt(rows.weights)[:, np.newaxis]
-        self._gram = None if by_rows else weighted.T @ weighted
-        grams = [
-            weighted[:, where].T @ weighted[:, where] if self._gram is None else self._gram[where, where]
-            for where in self.slices
-        ]
-        columns = list(zip(map(whitening, grams), self.slices, strict=True))
-        white = weighted.T if self._gram is None else self._gram
-        white = np.concatenate([w.T @ white[where] for w, where in columns])  # whitened functions × rows or functions
-        if not by_rows:  # and on the other side: blocks on the diagonal are identities
-            white = np.concatenate([w.T @ white.T[where] for w, where in columns])
-        values, vectors = np.linalg.eigh(white.T @ white if by_rows else white)
-        kept = values > TIED
-        values, vectors = values[kept], vectors[:, kept]
-        if by_rows:
-            vectors = white @ (vectors / np.sqrt(values))
-        stops = np.cumsum([w.shape[1] for w, _ in columns]).tolist()
-        self.white_slices = [slice(*ends) for ends in pairwise([0, *stops])]
+        if len(design) <= design.shape[1]:
+            self._gram: np.ndarray | None = None
+            whitenings = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
+            values, vectors = _directions_by_rows(weighted, whitenings, self.slices)
+        else:
+            gram = weighted.T @ weighted
+            self._gram = gram
+            whitenings = [whitening(gram[where, where]) for where in self.slices]
+            values, vectors = _directions_by_functions(gram, whitenings, self.slices)
+        stops = np.cumsum([w.shape[1] for w in whitenings]).tolist()
+        self.white_slices = [slice(start, stop) for start, stop in pairwise([0, *stops])]
+
         # the same directions in coefficients of the functions themselves
-        parts = zip(columns, self.white_slices, strict=True)
-        directions = np.concatenate([w @ vectors[where] for (w, _), where in parts])
-        chance = 16.0  # least multiple of the share of the rest that a direction explains by chance, 1 / rows
+        blocks = zip(whitenings, self.white_slices, strict=True)
+        directions = np.concatenate([w @ vectors[where] for w, where in blocks])
         explained = (directions.T @ (design.T @ (rows.weights * scores))) ** 2 / values
-        variance = float(rows.weights @ scores**2)
+        kept = (values >= NEARLY_TIED) | (explained > self._least_explained(explained, scores))
+        self._values = values[kept]
+        self._vectors = vectors[:, kept]
+        self._directions = directions[:, kept]
+
+    def _least_explained(self, explained: np.ndarray, scores: np.ndarray) -> float:
+        """The variance of the scores that a nearly tied direction must explain in order to be kept."""
+        chance = 16.0  # least multiple of the share of the rest that a direction explains by chance, 1 / rows
+        variance = float(self.rows.weights @ scores**2)
         rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
-        least = max(LEFT_OUT * variance, chance * rest / rows.effective)
-        kept = (values >= NEARLY_TIED) | (explained > least)
-        self._values, self._vectors, self._directions = values[kept], vectors[:, kept], directions[:, kept]
+        return max(LEFT_OUT * variance, chance * rest / self.rows.effective)
 
     def solve(self, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the whitened functions, and of the functions themselves.
@@ -111,5 +113,32 @@ class Projection:
         """Covariances of some functions over the rows."""
         if self._gram is not None:
             return self._gram[np.ix_(functions, functions)]
-        some = self.design[:, functions]
-        return some.T @ (self.rows.weights[:, np.newaxis] * some)
+        values = self.design[:, functions]
+        return values.T @ (self.rows.weights[:, np.newaxis] * values)
+
+
+def _directions_by_rows(
+    weighted: np.ndarray, whitenings: Sequence[np.ndarray], slices: Sequence[slice]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Variances of orthogonal directions, and their whitened coefficients, from inner products of rows."""
+    columns = weighted.T
+    white = np.concatenate([w.T @ columns[where] for w, where in zip(whitenings, slices, strict=True)])
+    values, vectors = _untied(white.T @ white)
+    return values, white @ (vectors / np.sqrt(values))
+
+
+def _directions_by_functions(
+    gram: np.ndarray, whitenings: Sequence[np.ndarray], slices: Sequence[slice]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Variances of orthogonal directions, and their whitened coefficients, from inner products of functions."""
+    one_side = np.concatenate([w.T @ gram[where] for w, where in zip(whitenings, slices, strict=True)])
+    # and on the other side: blocks on the diagonal are identities
+    white = np.concatenate([w.T @ one_side.T[where] for w, where in zip(whitenings, slices, strict=True)])
+    return _untied(white)
+
+
+def _untied(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues above rounding error, and their eigenvectors."""
+    values, vectors = np.linalg.eigh(products)
+    kept = values > TIED
+    return values[kept], vectors[:, kept]

@@ -1,21 +1,19 @@
-"""What a column adds to a score: its curve with a band from the folds, and its importance."""
+"""What columns add to a score: their curves with bands from the folds, how files hold them, and their importance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
-from vrspam.features import FeatureMap
-from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import CategoryPart, CurvePart, Effect
 from vrspam.features.scoring import column_scores
+from vrspam.inspection.groups import INTERACTIONS, distinct
 from vrspam.inspection.interactions import Axis, PairEffect
-from vrspam.moments import PairSums
 from vrspam.tables.kinds.dates import PARTS
 
 
@@ -101,7 +99,7 @@ class Shape(NamedTuple):
 
 
 def make_shape(
-    name: str, members: Sequence[Encoder], effect: Any, means: np.ndarray, share: float, size: float, difference: float
+    name: str, encoders: Sequence[Encoder], effect: Any, means: np.ndarray, share: float, size: float, difference: float
 ) -> Shape:
     """The curve of one column, in one or several maps; `effect` has a function of the fit on all rows and of each fold.
 
@@ -109,78 +107,58 @@ def make_shape(
     delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the squared differences
     from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
     """
-    first, extend = members[0], all(isinstance(one, Curves) and one.extend for one in members)
+    first = encoders[0]
+    extend = all(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
     if isinstance(first, Indicators):
         grid: np.ndarray = np.array(first.categories, dtype=object)
-        values = np.array([effect.values.get(one, effect.other) for one in first.categories]).reshape(-1, means.size)
+        heights = [effect.values.get(category, effect.other) for category in first.categories]
+        values = np.array(heights).reshape(-1, means.size)
     else:
-        ends = [one.nodes[[0, -1]] for one in members if isinstance(one, Curves)]
-        inside = (effect.nodes >= np.min(ends)) & (effect.nodes <= np.max(ends))  # where training had rows
-        grid, values = effect.nodes[inside], effect.values[inside]
-        if extend and grid.size == 2:  # drawn as a line, and not as two points
-            grid, values = (np.linspace(two[0], two[1], 11) for two in (grid, values))
-    values = (np.vstack([values, effect.missing]) if first.missing else values) - means
-    value, each = values[:, 0], values[:, 1:]
-    quantile = stdtrit(each.shape[1] - 1.0, 0.975)  # of Student's t; NaN for a single fold
-    half = np.sqrt((1.0 - share) / share) * quantile * each.std(axis=1)
-    absent = None
+        grid, values = _drawn_curve(encoders, effect, extend)
     if first.missing:
-        absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
-        value, half = value[:-1], half[:-1]
-    unknown = float(value[-1]) if isinstance(first, Indicators) and first.grouped else -float(means[0])
-    shape = Shape(name, grid, value, value - half, value + half, absent, size, difference)
-    return shape._replace(unknown=unknown, extend=extend)
+        values = np.vstack([values, effect.missing])
+    values = values - means
+
+    contribution = values[:, 0]
+    of_folds = values[:, 1:]
+    quantile = stdtrit(of_folds.shape[1] - 1.0, 0.975)  # of Student's t; NaN for a single fold
+    half = np.sqrt((1.0 - share) / share) * quantile * of_folds.std(axis=1)
+    low = contribution - half
+    high = contribution + half
+
+    missing = None
+    if first.missing:
+        missing = (float(contribution[-1]), float(low[-1]), float(high[-1]))
+        contribution = contribution[:-1]
+        low = low[:-1]
+        high = high[:-1]
+    unknown = -float(means[0])
+    if isinstance(first, Indicators) and first.grouped:
+        unknown = float(contribution[-1])
+    return Shape(
+        name=name,
+        grid=grid,
+        contribution=contribution,
+        low=low,
+        high=high,
+        missing=missing,
+        importance=size,
+        difference=difference,
+        unknown=unknown,
+        extend=extend,
+    )
 
 
-# Parts of a score by groups of features: by column if the map keeps columns apart, by feature otherwise.
-
-INTERACTIONS = "interactions"
-
-
-def distinct(names: Iterable[Any]) -> list[str]:
-    """Names of parts, made unique: a name that occurred before gets a number.
-
-    >>> distinct(["age", "age", 3])
-    ['age', 'age (2)', '3']
-    """
-    found: dict[str, None] = {}
-    for name in map(str, names):
-        number, free = 2, name
-        while free in found:
-            number, free = number + 1, f"{name} ({number})"
-        found[free] = None
-    return list(found)
-
-
-def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
-    """Where the features of each part of the score are: by column where the map keeps columns apart."""
-    if features is None:
-        return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
-    if isinstance(features, FeatureMap):
-        places, together = features.feature_places()
-        groups: dict[str, Places] = dict(zip(distinct(names) if places else (), places, strict=True))
-        return groups if together is None else {**groups, distinct([*groups, INTERACTIONS])[-1]: together}
-    try:
-        parts = distinct(features.get_feature_names_out())
-    except Exception:  # a transformer, or a step of a pipeline, that names nothing
-        parts = [f"feature{j}" for j in range(n_features)]
-    return {name: slice(j, j + 1) for j, name in enumerate(parts)}
-
-
-def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: PairSums) -> dict[str, float]:
-    """Standard deviation of each part of the score over the rows, both classes weighing the same."""
-    within, delta = moments.within, moments.delta
-    spread = {}
-    for name, where in groups.items():
-        w = coef[where]
-        variance = w @ within[where][:, where] @ w / 2.0 + float(w @ delta[where]) ** 2 / 4.0
-        spread[name] = float(np.sqrt(max(variance, 0.0)))
-    return spread
-
-
-# All curves of a score, and how model files hold them.
-
-_LISTS = ("contribution", "low", "high")
+def _drawn_curve(encoders: Sequence[Encoder], effect: Any, extend: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes of a curve where training had rows, and its values there."""
+    ends = [encoder.nodes[[0, -1]] for encoder in encoders if isinstance(encoder, Curves)]
+    inside = (effect.nodes >= np.min(ends)) & (effect.nodes <= np.max(ends))
+    grid = effect.nodes[inside]
+    values = effect.values[inside]
+    if extend and grid.size == 2:  # drawn as a line, and not as two points
+        grid = np.linspace(grid[0], grid[1], 11)
+        values = np.linspace(values[0], values[1], 11)
+    return grid, values
 
 
 @dataclass(frozen=True)
@@ -199,39 +177,30 @@ class Shapes:
     @property
     def rest_name(self) -> str:
         """The name of the part of the score that is not a sum of curves."""
-        rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
-        return distinct([*(shape.name for shape in self.columns), rest])[-1]
+        name = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
+        return distinct([*(shape.name for shape in self.columns), name])[-1]
 
-    def told(
+    def with_directions(
         self, directions: Sequence[float], levels: Sequence[Sequence[str]], X: Any, positive: np.ndarray, weights: Any
     ) -> Shapes:
         """Return the curves with the requested `directions` of the columns; ordered categories have these `levels`.
 
         Each such curve is replaced by the nearest monotone curve, because the projection of a monotone score need not
-        be monotone.
-        The rows give the importance of a curve that was changed.
+        be monotone. The rows give the importance of a curve that was changed.
         """
-        from sklearn.isotonic import isotonic_regression  # here, because commands that only score do not need it
-
-        columns, known = list(self.columns), np.ones(positive.size) if weights is None else np.asarray(weights)
-        shares = known / np.where(positive, 2.0 * known[positive].sum(), 2.0 * known[~positive].sum())
+        mass = np.ones(positive.size) if weights is None else np.asarray(weights)
+        shares = mass / np.where(positive, 2.0 * mass[positive].sum(), 2.0 * mass[~positive].sum())
+        columns = list(self.columns)
         for index in np.flatnonzero(directions).tolist():
-            shape, sign, order = columns[index], int(directions[index]), levels[index]
-            if not shape.numeric:  # in the order of the levels
-                ranks = np.argsort([order.index(one) if one in order else len(order) for one in shape.grid])
-                same = {name: getattr(shape, name)[ranks] for name in ("grid", *_LISTS)}
-                means = None if shape.mean_score is None else shape.mean_score[ranks]
-                shape = shape._replace(**same, mean_score=means)
-            grid, moved = shape.grid.tolist(), np.zeros(shape.grid.size)
-            places = np.arange(moved.size) if shape.numeric else [grid.index(one) for one in order if one in grid]
-            own = shape.contribution[places]
-            moved[places] = isotonic_regression(own, increasing=sign > 0) - own
-            columns[index] = shape._replace(direction=sign, **{name: getattr(shape, name) + moved for name in _LISTS})
-            if np.abs(moved).max() > 1e-9 * shape.importance:
-                parts = columns[index].parts(X, index)
-                spread = float(np.sqrt(shares @ (parts - shares @ parts) ** 2))
-                difference = 2.0 * float(np.where(positive, shares, -shares) @ parts)
-                columns[index] = columns[index]._replace(importance=spread, difference=difference)
+            shape = columns[index]
+            change = _monotone_change(shape, int(directions[index]), levels[index])
+            columns[index] = change.shape
+            if change.largest > 1e-9 * shape.importance:
+                parts = change.shape.parts(X, index)
+                columns[index] = change.shape._replace(
+                    importance=float(np.sqrt(shares @ (parts - shares @ parts) ** 2)),
+                    difference=2.0 * float(np.where(positive, shares, -shares) @ parts),
+                )
         return replace(self, columns=tuple(columns))
 
     def dated(self, made: Mapping[str, tuple[Any, str]]) -> Shapes:
@@ -243,84 +212,171 @@ class Shapes:
         for pair in self.pairs:
             first, second = (axis._replace(part=parts.get(axis.name, "")) for axis in pair.columns)
             pairs.append(pair._replace(columns=(first, second)))
-        columns = (shape._replace(part=parts.get(shape.name, "")) for shape in self.columns)
+        columns = [shape._replace(part=parts.get(shape.name, "")) for shape in self.columns]
         return replace(self, columns=tuple(columns), pairs=tuple(pairs))
 
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""
         spread = {shape.name: shape.importance for shape in self.columns}
-        return spread if self.interactions is None else {**spread, self.rest_name: self.interactions}
+        if self.interactions is not None:
+            spread[self.rest_name] = self.interactions
+        return spread
 
     def parts(self, X: Any, scores: np.ndarray) -> dict[str, np.ndarray]:
         """What each column, and interactions, add to the scores of the rows of X."""
         parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.columns)}
-        return parts if self.interactions is None else {**parts, self.rest_name: scores - sum(parts.values())}
+        if self.interactions is not None:
+            parts[self.rest_name] = scores - sum(parts.values())
+        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values and lists; not the parts of dates, which the schema knows."""
-        columns, pairs = [], []
-        for shape in self.columns:
-            plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
-            means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
-            columns.append({**plain, "mean_score": means, "together": list(shape.together)})
-            del columns[-1]["part"]
-            if not shape.direction:
-                del columns[-1]["direction"]
-        for pair in self.pairs:
-            axes = [
-                {"name": a.name, "labels": list(a.labels), "edges": None if a.edges is None else a.edges.tolist()}
-                for a in pair.columns
-            ]
-            pairs.append({"columns": axes, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]})
-        return {"columns": columns, "pairs": pairs, "interactions": self.interactions, "share": self.share}
+        return {
+            "columns": [_plain_shape(shape) for shape in self.columns],
+            "pairs": [_plain_pair(pair) for pair in self.pairs],
+            "interactions": self.interactions,
+            "share": self.share,
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
         """Return what `to_dict` wrote; raise an error if it is invalid."""
         interactions = plain["interactions"]
-        columns = []
-        for one in plain["columns"]:
-            texts = all(isinstance(value, str) for value in one["grid"])
-            grid = np.array(one["grid"], dtype=object if texts else np.float64)
-            value, low, high = (np.array(one[key], dtype=np.float64) for key in _LISTS)
-            missing = None
-            if one["missing"] is not None:
-                at, below, above = map(float, one["missing"])
-                missing = (at, below, above)
-            means, absent, extend = one.get("mean_score"), one.get("missing_mean_score"), one.get("extend", False)
-            if not isinstance(extend, bool):
-                raise TypeError("extend must be true or false")
-            mean_score = np.full(grid.shape, np.nan)
-            if means is not None:
-                mean_score = np.array(means, dtype=np.float64)  # None is NaN
-            sizes = {value.shape, low.shape, high.shape, mean_score.shape}
-            if grid.ndim != 1 or grid.size == 0 or sizes != {grid.shape}:
-                raise ValueError("a curve has parts of different sizes")
-            name, size, difference = str(one["name"]), float(one["importance"]), float(one.get("difference", 0.0))
-            shape = Shape(name, grid, value, low, high, missing, size, difference)._replace(
-                mean_score=None if means is None else mean_score,
-                missing_mean_score=None if absent is None else float(absent),
-                together=_texts(one.get("together", [])),
-                unknown=float(one.get("unknown", 0.0)),
-                extend=extend,
-                direction=int(one.get("direction", 0)),
-            )
-            single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
-            parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])
-            if not all(np.isfinite(part).all() for part in parts):
-                raise ValueError("a curve holds numbers that are not finite")
-            columns.append(shape)
+        if interactions is not None:
+            interactions = float(interactions)
         shapes = cls(
-            tuple(columns),
-            None if interactions is None else float(interactions),
-            float(plain.get("share", 0.0)),
-            tuple(map(_pair, plain.get("pairs", ()))),
+            columns=tuple(map(_read_shape, plain["columns"])),
+            interactions=interactions,
+            share=float(plain.get("share", 0.0)),
+            pairs=tuple(map(_read_pair, plain.get("pairs", ()))),
         )
-        if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
+        spread = [shape.importance for shape in shapes.columns]
+        if not np.isfinite([*spread, shapes.interactions or 0.0]).all():
             raise ValueError("the spread of a curve is not finite")
         if not 0.0 <= shapes.share <= 1.0:
             raise ValueError("the share of the interactions is not between 0 and 1")
         return shapes
+
+
+class _MonotoneChange(NamedTuple):
+    shape: Shape
+    largest: float  # how far the curve was moved at most
+
+
+def _monotone_change(shape: Shape, direction: int, levels: Sequence[str]) -> _MonotoneChange:
+    """The nearest monotone curve, with its band; categories in the order of the levels."""
+    from sklearn.isotonic import isotonic_regression  # here, because commands that only score do not need it
+
+    if shape.numeric:
+        places = np.arange(shape.grid.size)
+    else:
+        shape = _in_order(shape, levels)
+        grid = shape.grid.tolist()
+        places = np.array([grid.index(level) for level in levels if level in grid], dtype=np.intp)
+    contribution = shape.contribution[places]
+    moved = np.zeros(shape.grid.size)
+    moved[places] = isotonic_regression(contribution, increasing=direction > 0) - contribution
+    monotone = shape._replace(
+        direction=direction,
+        contribution=shape.contribution + moved,
+        low=shape.low + moved,
+        high=shape.high + moved,
+    )
+    return _MonotoneChange(monotone, float(np.abs(moved).max()))
+
+
+def _in_order(shape: Shape, levels: Sequence[str]) -> Shape:
+    """The same categories in the order of the levels; those that are no level come last."""
+    ranks = []
+    for category in shape.grid:
+        ranks.append(levels.index(category) if category in levels else len(levels))
+    order = np.argsort(ranks)
+    means = shape.mean_score
+    if means is not None:
+        means = means[order]
+    return shape._replace(
+        grid=shape.grid[order],
+        contribution=shape.contribution[order],
+        low=shape.low[order],
+        high=shape.high[order],
+        mean_score=means,
+    )
+
+
+# How model files hold curves.
+
+_LISTS = ("contribution", "low", "high")
+
+
+def _plain_shape(shape: Shape) -> dict[str, Any]:
+    plain = shape._asdict()
+    for name in ("grid", *_LISTS):
+        plain[name] = plain[name].tolist()
+    if shape.mean_score is not None:
+        plain["mean_score"] = _with_gaps(shape.mean_score)
+    plain["together"] = list(shape.together)
+    del plain["part"]
+    if not shape.direction:
+        del plain["direction"]
+    return plain
+
+
+def _plain_pair(pair: PairEffect) -> dict[str, Any]:
+    columns = []
+    for axis in pair.columns:
+        edges = None if axis.edges is None else axis.edges.tolist()
+        columns.append({"name": axis.name, "labels": list(axis.labels), "edges": edges})
+    return {"columns": columns, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]}
+
+
+def _read_shape(plain: Mapping[str, Any]) -> Shape:
+    of_texts = all(isinstance(value, str) for value in plain["grid"])
+    grid = np.array(plain["grid"], dtype=object if of_texts else np.float64)
+    value, low, high = (np.array(plain[name], dtype=np.float64) for name in _LISTS)
+    missing = None
+    if plain["missing"] is not None:
+        missing_value, missing_low, missing_high = map(float, plain["missing"])
+        missing = (missing_value, missing_low, missing_high)
+    extend = plain.get("extend", False)
+    if not isinstance(extend, bool):
+        raise TypeError("extend must be true or false")
+
+    mean_score = None
+    known_means = np.empty(0)
+    sizes = {value.shape, low.shape, high.shape}
+    if plain.get("mean_score") is not None:
+        mean_score = np.array(plain["mean_score"], dtype=np.float64)  # None is NaN
+        known_means = mean_score[~np.isnan(mean_score)]
+        sizes.add(mean_score.shape)
+    if grid.ndim != 1 or grid.size == 0 or sizes != {grid.shape}:
+        raise ValueError("a curve has parts of different sizes")
+    missing_mean = plain.get("missing_mean_score")
+    if missing_mean is not None:
+        missing_mean = float(missing_mean)
+
+    shape = Shape(
+        name=str(plain["name"]),
+        grid=grid,
+        contribution=value,
+        low=low,
+        high=high,
+        missing=missing,
+        importance=float(plain["importance"]),
+        difference=float(plain.get("difference", 0.0)),
+        mean_score=mean_score,
+        missing_mean_score=missing_mean,
+        together=_texts(plain.get("together", [])),
+        unknown=float(plain.get("unknown", 0.0)),
+        extend=extend,
+        direction=int(plain.get("direction", 0)),
+    )
+    single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
+    numbers = [value, low, high, missing or (), single, known_means]
+    if not of_texts:
+        numbers.append(grid)
+    if not all(np.isfinite(part).all() for part in numbers):
+        raise ValueError("a curve holds numbers that are not finite")
+    return shape
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -334,19 +390,27 @@ def _with_gaps(values: np.ndarray) -> list[Any]:
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
-def _pair(plain: Mapping[str, Any]) -> PairEffect:
-    axes = []
-    for axis in plain["columns"]:
-        (name,), labels, edges = _texts([axis["name"]]), _texts(axis["labels"]), axis["edges"]
-        if edges is not None:
-            edges, of_numbers = np.array(edges, dtype=np.float64), len(labels) - (labels[-1:] == ("missing",))
-            if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
-                raise ValueError("the bins of a pair do not fit")
-        axes.append(Axis(name, labels, edges))
-    first, second = axes
-    values, share = np.array(plain["values"], dtype=np.float64), float(plain["share"])  # None is NaN
+def _read_pair(plain: Mapping[str, Any]) -> PairEffect:
+    first, second = map(_read_axis, plain["columns"])
+    values = np.array(plain["values"], dtype=np.float64)  # None is NaN
+    share = float(plain["share"])
     if values.shape != (len(first.labels), len(second.labels)) or np.isinf(values).any():
         raise ValueError("the heat map of a pair does not fit its bins")
     if not 0.0 <= share <= 1.0:
         raise ValueError("the share of a pair is not between 0 and 1")
     return PairEffect((first, second), share, values)
+
+
+def _read_axis(plain: Mapping[str, Any]) -> Axis:
+    (name,) = _texts([plain["name"]])
+    labels = _texts(plain["labels"])
+    if plain["edges"] is None:
+        return Axis(name, labels, None)
+
+    edges = np.array(plain["edges"], dtype=np.float64)
+    n_bins = len(labels)
+    if labels[-1:] == ("missing",):
+        n_bins -= 1
+    if edges.shape != (n_bins + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
+        raise ValueError("the bins of a pair do not fit")
+    return Axis(name, labels, edges)

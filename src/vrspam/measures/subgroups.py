@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from vrspam._utils.texts import number_labels
-from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
+from vrspam.inspection.bins import ColumnBins, bin_categories, bin_numbers
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows, two_sides
 from vrspam.metrics import AUCInterval, exponential_variance

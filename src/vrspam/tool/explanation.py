@@ -9,14 +9,8 @@ import numpy as np
 
 from vrspam.data import DataError
 from vrspam.data.readers.block import BrokenRow
-from vrspam.model.drawing import (  # noqa: F401 (two are public names of this module)
-    Effect,
-    ExplainedRow,
-    explain,
-    explain_rows,
-    find_strongest,
-    value_text,
-)
+from vrspam.model.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this module)
+from vrspam.model.explained_rows import ExplainedRow, explain_rows, value_text
 from vrspam.report.words.model import describe_size
 from vrspam.tool.model import Model
 from vrspam.tool.plan import NO_ROW

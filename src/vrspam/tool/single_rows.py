@@ -11,7 +11,7 @@ from vrspam.measures.measure import Evaluation
 from vrspam.measures.rows import ScoredRows, ranked_target
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.metrics.intervals import placements
-from vrspam.model.drawing import explain_rows, value_text
+from vrspam.model.explained_rows import explain_rows, value_text
 from vrspam.tables.frames import rows_of
 from vrspam.tool.model import Model
 from vrspam.tool.table import OpenedTable

@@ -17,7 +17,7 @@ from vrspam.cli.typed import typed
 from vrspam.tool.plan import NO_ROW, read_names
 
 if TYPE_CHECKING:
-    from vrspam.model.drawing import Effect
+    from vrspam.model.effects import Effect
     from vrspam.tool import Model
 
 
@@ -95,8 +95,8 @@ def explain(
     loaded = load_model(model)
     if single:
         return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
-    from vrspam.model.drawing import explain as explain_model
-    from vrspam.model.drawing import sum_by_column
+    from vrspam.model.effects import explain as explain_model
+    from vrspam.model.effects import sum_by_column
     from vrspam.report.words.model import describe_curves
 
     if picture is not None:
@@ -191,7 +191,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without `numbers`, the first rows, or in JSON all."""
     require("data", "pyarrow")
-    from vrspam.model.drawing import value_text
+    from vrspam.model.explained_rows import value_text
     from vrspam.tool.explanation import explain_file, row_picture
 
     with output.warnings_as_lines():

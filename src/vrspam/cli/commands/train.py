@@ -101,7 +101,7 @@ def train(
 
 def _describe(model: Model, path: Path) -> None:
     from vrspam._utils.texts import auc_text, interval_text
-    from vrspam.model.drawing import find_strongest
+    from vrspam.model.effects import find_strongest
     from vrspam.report.words.auc import NOT_CORRECTED, describe_auc, expected_auc, other_aucs
     from vrspam.report.words.model import describe_size
     from vrspam.report.words.names import class_names, describe_balance, name_measure

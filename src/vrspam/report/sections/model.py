@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam.inspection import Shape
-from vrspam.model.drawing import Effect, common_range, explain, find_strongest, shown_columns, sum_by_column
+from vrspam.model.drawing import common_range, shown_columns
+from vrspam.model.effects import Effect, explain, find_strongest, sum_by_column
 from vrspam.report.page import Cell, Html, Row, Section, bullets, folded, grid, number_cell, paragraph, table
 from vrspam.report.pictures.bars import bars
 from vrspam.report.pictures.columns import column_picture, key
@@ -56,7 +57,7 @@ def _say_nearly_the_same(model: Model) -> list[Html]:
 
 def _strongest(model: Model) -> list[Html]:
     """A bar for each of the strongest columns or features; none if none has an effect."""
-    effects = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
+    effects = [feature for feature in find_strongest(model, MOST_FEATURES) if np.isfinite(feature.size)]
     if not effects:
         return []
     label = "part of the difference of the classes"
