@@ -31,7 +31,7 @@ from scipy.special import expit, logit
 from benchmarks.common import ROOT, where_and_when
 from benchmarks.corrected_scores import FRESH, Setting
 from vrspam import AUCClassifierCV
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 from vrspam.metrics import calibration_measures, promised_threshold, roc_auc_columns
 from vrspam.metrics.promises import stored_threshold
 from vrspam.metrics.thresholds import Curve
@@ -147,7 +147,7 @@ def threshold_of(positive: np.ndarray, scores: np.ndarray, rule: str, asked: flo
         else:
             chosen, note = stored_threshold(positive, scores, rule, asked, None, grouped)
             kept = note is None and rule != "cost_ratio"
-    except WordedError:
+    except VrspamError:
         return None
     stored: dict[str, float | None] = {"recall": chosen.sensitivity, "specificity": chosen.specificity}
     stored |= {"precision": chosen.precision, "alerts": chosen.share}

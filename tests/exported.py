@@ -178,7 +178,6 @@ def in_onnx(graph: bytes, columns: Columns) -> np.ndarray:
 #: Every form: scores of the columns of a frame by the export of a fitted model.
 FORMS: dict[str, Callable[[Any, pd.DataFrame], np.ndarray]] = {
     "onnx": lambda model, frame: in_onnx(to_onnx(model, dtype="float64").SerializeToString(), columns_of_frame(frame)),
-    "onnx float32": lambda model, frame: in_onnx(to_onnx(model).SerializeToString(), columns_of_frame(frame)),
     "python": lambda model, frame: in_python(to_python(model), columns_of_frame(frame)),
     "sqlite": lambda model, frame: in_sqlite(to_sql(model), columns_of_frame(frame)),
     "duckdb": lambda model, frame: in_duckdb(to_sql(model), columns_of_frame(frame)),

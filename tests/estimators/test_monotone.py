@@ -75,7 +75,7 @@ def curves():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("of", ["curves", "model"])
 def test_exports_obey(of, form, request):
-    """ONNX in both precisions, plain Python and SQL in two databases; the last three for sums of curves."""
+    """ONNX, plain Python and SQL in two databases; the last three for sums of curves."""
     low, high, sign = pairs(n=120)
     fitted = request.getfixturevalue(of)
     if of == "model" and "onnx" not in form:
@@ -83,7 +83,7 @@ def test_exports_obey(of, form, request):
             FORMS[form](fitted, low)
         return
     first, second = (FORMS[form](fitted, frame) for frame in (low, high))
-    room = 1e-5 if form == "onnx float32" else 1e-9
+    room = 1e-9
     np.testing.assert_allclose(second, fitted.decision_function(high), atol=room)
     assert (sign * (second - first)).min() >= -room
     assert (sign * (second - first)).max() > 0.1

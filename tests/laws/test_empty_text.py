@@ -63,9 +63,8 @@ def test_in_estimators_and_exports(seed, gaps, features):
         for form, score in FORMS.items():
             if features == "trees" and "onnx" not in form:
                 continue
-            near = 1e-4 if form == "onnx float32" else 1e-9
-            np.testing.assert_allclose(score(model, empty), want, rtol=near, atol=near, err_msg=form)
-            np.testing.assert_allclose(score(model, missing), want, rtol=near, atol=near, err_msg=form)
+            np.testing.assert_allclose(score(model, empty), want, rtol=1e-9, atol=1e-9, err_msg=form)
+            np.testing.assert_allclose(score(model, missing), want, rtol=1e-9, atol=1e-9, err_msg=form)
 
 
 @quick

@@ -3,7 +3,7 @@
 Forms are the stored model, ONNX in double and in single precision, plain Python, and SQL in SQLite and in DuckDB. (A
 page carries no scorer: its script counts scored rows.) Hostile rows have missing cells, unseen categories, infinities,
 numbers at both ends of double precision, dates at both ends of the calendar, empty texts, and cells of other types.
-What a form refuses, and what it loses, is declared in `REFUSED` and `LOST`: an entry that no longer holds fails.
+What a form refuses is declared in `REFUSED`: an entry that no longer holds fails.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ from vrspam.model.model import Model as ExportedModel
 from vrspam.tool import load_model, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores and of the score itself
-NEAR_SINGLE = 1e-5
-FLIPPED = 0.01  # share of the rows that may lie within rounding of a tree's threshold, in float32
 
 MAPS: dict[str, Any] = {
     "linear": "linear",  # of numbers near 0 alone: the rounding of raw columns far from it shows
@@ -62,8 +60,6 @@ TOGETHER = ("kernel", "trees", "forest", "boosted", "kernel and trees")
 ONE_BY_ONE = "depend on several columns at once"
 #: What each form refuses, by the kind of features: a part of the sentence.
 REFUSED = {(name, form): ONE_BY_ONE for name in TOGETHER for form in ("python", "sqlite", "duckdb")}
-#: What rows lose in a form: float32 ends at 3e38, and what is near its ends is no longer in its place.
-LOST = {"onnx float32": ("huge", "tiny")}
 
 # Frames that a model is fitted on.
 
@@ -242,13 +238,11 @@ def scores_of(model: Any, frame: pd.DataFrame) -> np.ndarray:
         return np.asarray(model.decision_function(as_the_model_reads(frame)), dtype=np.float64)
 
 
-def compare(model: Any, frame: pd.DataFrame, name: str, spread: float, way: str = "as training") -> list[str]:
+def compare(model: Any, frame: pd.DataFrame, name: str, spread: float) -> list[str]:
     """How each form differs from the model itself and from what is declared, in words."""
     expected, found = scores_of(model, frame), []
     parts = model.to_model().parts
     for form, score in FORMS.items():
-        if way in LOST.get(form, ()):
-            continue
         refused = REFUSED.get((name, form))
         try:
             error = np.abs(score(model, frame) - expected)
@@ -262,10 +256,8 @@ def compare(model: Any, frame: pd.DataFrame, name: str, spread: float, way: str 
         if refused is not None and (parts.kernels or parts.trees):
             found.append(f"{form} works, and REFUSED says that it does not")
         near = NEAR * (spread + np.abs(expected))
-        if form == "onnx float32":
-            near = NEAR_SINGLE * spread + np.abs(expected) * 2.0**-23
         share = float(np.mean(~(error <= near)))
-        if share > (FLIPPED if form == "onnx float32" and parts.trees else 0.0):
+        if share > 0.0:
             found.append(f"{form}: {100 * share:.1f} % of the rows are off, by up to {np.nanmax(error) / spread:.1e}")
     return found
 
@@ -285,7 +277,7 @@ def check_case(case: Case, name: str, fit: Callable[..., Any]) -> None:
     spread = float(scores_of(model, frame).std()) or 1.0
     for way in case.ways:
         rows = HOSTILE[way](frame)
-        differences = compare(model, rows, name, spread, way)
+        differences = compare(model, rows, name, spread)
         table = rows.head(4).to_csv(index=False)
         assert not differences, "\n".join([f"{name}, rows {way}:", *differences, table])
 
@@ -323,7 +315,7 @@ def test_the_matrix_can_fail():
     exported = model.to_model()
     model.to_model = lambda: exported  # type: ignore[method-assign]
     model.intercept_ = model.intercept_ + 1e-9
-    assert len(compare(model, frame, "additive", 1.0)) == 4  # float32 cannot tell
+    assert len(compare(model, frame, "additive", 1.0)) == len(FORMS)
 
 
 def seconds(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -336,15 +328,14 @@ def seconds(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["trees", "kernel and trees"])
-def test_thresholds_of_trees_decide_the_precision_of_an_input(name):
+def test_numbers_that_single_precision_rounds_go_in_as_they_are(name):
     frame, y = seconds(600)
     model = fitted(frame, y, name)
     kinds = {one.name: one.type.tensor_type.elem_type for one in to_onnx(model).graph.input}
-    assert (kinds["time"], kinds["amount"]) == (11, 11)  # double
-    assert kinds["age"] == 1  # float
+    assert kinds == dict.fromkeys(frame, 11)  # double, unless single precision is asked for
     new, _ = seconds(2000, seed=1)
     expected = model.decision_function(new)
-    assert np.abs(FORMS["onnx float32"](model, new) - expected).max() <= 2e-5 * expected.std()
+    assert np.abs(FORMS["onnx"](model, new) - expected).max() <= 1e-9 * max(1.0, np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", ["linear", "standardized", "additive", "kernel", "trees"])

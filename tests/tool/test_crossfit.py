@@ -20,7 +20,8 @@ from vrspam.tool.plan import TrainPlan
 @pytest.mark.parametrize(("smaller", "expected"), [(4, 2), (5, 2), (6, 3), (9, 4), (10, 5), (40, 5)])
 def test_every_fold_has_two_rows_of_each_class(smaller, expected):
     positive = np.arange(100) < smaller
-    table: Any = SimpleNamespace(groups=None, time=None, whole=None, times=None, weights=None, plan=TrainPlan("sick"))
+    nothing = dict.fromkeys(("groups", "time", "whole", "times", "weights"))
+    table: Any = SimpleNamespace(**nothing, positive="yes", plan=TrainPlan("sick"))
     folds = make_folds(table, positive, 5, seed=0)
     counts = np.array([positive[inside].sum() for _, inside in folds.split(positive, positive)])
     assert (counts.size, folds.get_n_splits()) == (expected, expected)

@@ -104,9 +104,8 @@ def test_evaluate_reports_the_interval(folder, capsys):
     interval = f"{expected.low:.4f} to {expected.high:.4f}"
     shown = f"partial AUC {expected.auc:.4f}, 90 % interval {interval} (up to 20 % false positives"
     assert shown in " ".join(out.split())
-    assert f"{expected.auc:.4f} ({interval}, score interval)" in page
-    assert "partial AUC and its 90 % interval" in page
-    assert "up to 20 % false positives" in page
+    assert "partial AUC" in page
+    assert f"{expected.auc:.4f}, 90 % interval {interval} (up to 20 % false positives" in " ".join(page.split())
     assert main([*command, "--json"]) == 0
     flat = json.loads(capsys.readouterr().out)
     names = ("max_fpr", "partial_auc", "partial_auc_low", "partial_auc_high", "partial_auc_method")

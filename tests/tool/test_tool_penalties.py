@@ -85,9 +85,9 @@ def test_what_is_refused(table):
 
 def test_notes_do_not_speak_of_a_certificate_where_there_is_none():
     for noticed in (
-        GridNotCertified(2, 60, convex=False),
+        GridNotCertified(2, 60, has_gap=False),
         NotConverged("AUCClassifierCV", 5, 0.1, "", "stationarity_"),
     ):
         assert "did not reach the tolerance" in note_of(noticed)
         assert "certificate" not in note_of(noticed)
-    assert "2 of 60 solutions of the grid are not stationary to tol" in str(GridNotCertified(2, 60, convex=False))
+    assert "2 of 60 solutions of the grid are not stationary to tol" in str(GridNotCertified(2, 60, has_gap=False))

@@ -60,7 +60,9 @@ def named_columns(
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
 
-    >>>     >>> inputs, _ = named_columns(["income"], [True], Schema(readings={"income": Numbers(".", ",", "$")}))
+    >>> from vrspam.tables.kinds.numbers import Numbers
+    >>> from vrspam.tables.schema import Schema
+    >>> inputs, _ = named_columns(["income"], [True], Schema(readings={"income": Numbers(".", ",", "$")}))
     >>> inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
     """
