@@ -16,7 +16,7 @@ from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
-    from vrspam.measures.outcome import Outcome
+    from vrspam.model.outcome import Outcome
     from vrspam.tool import Evaluations
 
 
