@@ -24,7 +24,7 @@ import numpy as np
 import vrspam
 from vrspam._utils.atomic import replacing, replacing_all
 from vrspam._utils.findings import Note, VrspamError, note_from_plain
-from vrspam._utils.messages import THRESHOLD_RULES
+from vrspam._utils.names import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam._utils.roles import REMEMBERED
 from vrspam.data import DataError, Schema

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.findings import Note
-from vrspam._utils.messages import THRESHOLD_RULES
+from vrspam._utils.names import THRESHOLD_RULES
 from vrspam.checks.diagnose import Diagnosis, Fitted, look_after, merged
 from vrspam.metrics.promises import stored_threshold
 from vrspam.metrics.thresholds import ChosenThreshold

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
-from vrspam._utils.messages import require
 from vrspam.cli import errors, options, output
 from vrspam.tool.plan import PANELS, check_option, positive_number, share
 
