@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import LossName, Parameter, WordedError
+from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.names import LossName
 from vrspam._utils.validation import Rows
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.moments import AddableSums, PairSums

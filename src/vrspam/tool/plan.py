@@ -13,16 +13,8 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.messages import (
-    THRESHOLD_RULES,
-    USUAL_PENALTY,
-    LossName,
-    Parameter,
-    PenaltyName,
-    Selection,
-    WordedError,
-)
-from vrspam._utils.names import INDEPENDENT
+from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.names import INDEPENDENT, THRESHOLD_RULES, USUAL_PENALTY, LossName, PenaltyName, Selection
 from vrspam._utils.roles import named_by
 
 NO_ROW = "there is no row {}: rows are counted from 1, the first row of the data"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.show_tests import show_tests
@@ -16,7 +16,7 @@ from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
-    from vrspam.measures.outcome import Outcome
+    from vrspam.model.outcome import Outcome
     from vrspam.tool import Evaluations
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 from vrspam._utils.plain import readable_name
 from vrspam._utils.texts import percent
 from vrspam.cli import errors, options, output

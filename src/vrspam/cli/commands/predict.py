@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from vrspam._utils.extras import require
 from vrspam._utils.findings import text_of
-from vrspam._utils.messages import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
