@@ -13,6 +13,7 @@ from vrspam.model.effects import Effect, explain, find_strongest  # noqa: F401 (
 from vrspam.model.explained_rows import ExplainedRow, explain_rows, value_text
 from vrspam.report.words.model import describe_size
 from vrspam.tool.model import Model
+from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.typed_values import no_row
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def explain_file(
         """Columns to show as they are."""
         return [name for name in model.identifiers if name in names]
 
-    chunks = model.open(path, labels=False, keep=choose, keep_errors=True, **reading)
+    chunks = open_rows(model, path, labels=False, keep=choose, keep_errors=True, **reading)
     for number in numbers or ():
         if number < 1:
             raise DataError(no_row(number))

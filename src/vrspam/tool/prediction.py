@@ -15,6 +15,7 @@ from vrspam.tool.model import Model
 from vrspam.tool.options import one_or_more
 from vrspam.tool.plan import check_option
 from vrspam.tool.promises import share_of_calls_note
+from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.write_scores import (
     EXTRAPOLATED,
     FORMULA,
@@ -130,8 +131,8 @@ def predict_rows(
         return list(copied)
 
     keeps_errors = top is not None or not drop_errors  # numbers of rows count those without a score too
-    chunks = model.open(
-        path, labels=False, keep=choose, skip_errors=not keeps_errors, keep_errors=keeps_errors, **reading
+    chunks = open_rows(
+        model, path, labels=False, keep=choose, skip_errors=not keeps_errors, keep_errors=keeps_errors, **reading
     )
     source = chunks.source
     if ids:

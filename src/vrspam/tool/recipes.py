@@ -35,8 +35,8 @@ from vrspam.report.words.training import describe_step
 from vrspam.solvers import choose_solver
 from vrspam.tool.checking import SAMPLED
 from vrspam.tool.folds import check_size, make_folds
-from vrspam.tool.model import Scaling
 from vrspam.tool.plan import TrainPlan
+from vrspam.tool.scaling import Scaling
 from vrspam.tool.table import OpenedTable
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"

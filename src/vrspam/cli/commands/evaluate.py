@@ -17,7 +17,7 @@ from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
-    from vrspam.measures.outcome import Outcome
+    from vrspam.model.outcome import Outcome
     from vrspam.tool import Evaluations
 
 

@@ -54,7 +54,7 @@ def theory(
     from vrspam.checks.diagnose import merged
     from vrspam.checks.unlabelled import describe_unlabelled
     from vrspam.paper.rates import describe
-    from vrspam.tool.model import Scaling
+    from vrspam.tool.scaling import Scaling
     from vrspam.tool.table import open_labelled
 
     with output.warnings_as_lines():
