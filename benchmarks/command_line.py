@@ -34,7 +34,7 @@ def run_ours(arguments: list[str], without: str) -> int:
     if without == "light help":
         import vrspam.cli.run
 
-        vrspam.cli.run.load_light_help = lambda: None  # type: ignore[attr-defined]
+        vrspam.cli.run.load_light_help = lambda: None
     sys.argv = ["vrspam", *arguments]
     return vrspam.cli.main()
 
