@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 from snapshots import COMMANDS, RECORDED, run_all
 
 LONG_NUMBER = re.compile(r"-?\d+\.\d{7,}(?:e[-+]?\d+)?|-?\d+(?:\.\d+)?e-\d+")
-SAME = {"rel": 1e-8, "abs": 1e-10}  # processors round the last digits of sums differently
+SAME: dict[str, Any] = {"rel": 1e-8, "abs": 1e-10}  # processors round the last digits of sums differently
 
 
 @pytest.fixture(scope="module")
