@@ -16,9 +16,9 @@ from toy_penalty import MCP as TextbookMCP
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds, VRSPAMClassifier, coef_path
 from vrspam._utils.validation import Rows
-from vrspam.estimators.exact import ExactSolver
 from vrspam.objective import MCP, SCAD, ElasticNet, Objective, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers import solve
+from vrspam.solvers.exact import ExactSolver
 from vrspam.solvers.smooth import ProximalGradient
 
 KINDS = {"mcp": MCP, "scad": SCAD}

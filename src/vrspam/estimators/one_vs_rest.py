@@ -78,7 +78,7 @@ class OneVsRestAUC(PairwiseClassifier):
     objective_, l2_, n_iter_ : ndarray of shape (n_classes,), or (1,)
         F_k(coef_[k]), the l2 that was used, and the iterations done, for each class.
     solver_ : {"moments", "products"}
-        See `vrspam.estimators.exact.choose_solver`. From moments the d×d matrices of all classes are held together up
+        See `vrspam.solvers.choose_solver`. From moments the d×d matrices of all classes are held together up
         to 2 GB; beyond that, X is read once for each class.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
