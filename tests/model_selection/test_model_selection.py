@@ -19,9 +19,9 @@ from vrspam.model_selection.block_source import BlockFolds
 from vrspam.model_selection.compare import compare
 from vrspam.model_selection.cross_validate import CrossValidated, GridScores, cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut, in_range
 from vrspam.model_selection.maps_in_memory import MapsInMemory, learn_maps
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, RowsInMemory
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import ExactFit

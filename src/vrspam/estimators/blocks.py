@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from vrspam._utils import array_api, validation
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import StrataWithoutPairs, warn
-from vrspam.estimators.exact_fits import keep_exact_fit, solver_of
+from vrspam.estimators.exact_fits import keep_exact_fit, settings_of
 from vrspam.estimators.search import Searched, keep_search_of_blocks, make_search, maps_that_obey
 from vrspam.features import FeatureMap
 from vrspam.features.names import named_maps
@@ -43,11 +43,11 @@ def fit_blocks(estimator: Any, blocks: Blocks) -> ExactFit:
     n_features = moments.means.shape[1]
     estimator._store_columns(n_features, blocks.feature_names)  # limits may use the names
 
-    solver = solver_of(estimator, n_features)
+    settings = settings_of(estimator, n_features)
     if moments.has_scatter:
-        fit = solver.from_moments(moments)
+        fit = settings.fit_sums(moments)
     else:
-        fit = solver.from_operator(SummedWithin(blocks, moments), moments)
+        fit = settings.fit_within(SummedWithin(blocks, moments), moments)
     keep_exact_fit(estimator, fit)
     return fit
 

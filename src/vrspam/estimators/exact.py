@@ -12,7 +12,7 @@ from vrspam.estimators.base import warn_of_raw_columns
 from vrspam.estimators.blocks import MOST_FEATURES_WITH_MATRICES, fit_blocks
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.constraints import LIMITS
-from vrspam.estimators.exact_fits import fit_rows, keep_exact_fit, solver_of
+from vrspam.estimators.exact_fits import fit_rows, keep_exact_fit, settings_of
 from vrspam.estimators.streams import StreamBlocks
 from vrspam.moments import ClassMoments, PairSums
 from vrspam.objective import LOSSES, PenaltyFamily
@@ -253,7 +253,7 @@ class AUCClassifier(PairwiseClassifier):
             raise
         self.moments_ = moments
         if moments.complete:
-            keep_exact_fit(self, solver_of(self, d).from_moments(moments), like=rows.X)
+            keep_exact_fit(self, settings_of(self, d).fit_sums(moments), like=rows.X)
         return self
 
     @checks_parameters(skip_nested=True)
@@ -312,6 +312,6 @@ class AUCClassifier(PairwiseClassifier):
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, PairSums):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        fit = solver_of(self, moments.n_features or 0).from_moments(moments.copy())
+        fit = settings_of(self, moments.n_features or 0).fit_sums(moments.copy())
         keep_exact_fit(self, fit)
         return self._store_columns(fit.moments.means.shape[1])

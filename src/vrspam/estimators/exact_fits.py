@@ -14,20 +14,21 @@ from vrspam.estimators.base import warn_of_missed_tolerance, warn_of_raw_columns
 from vrspam.moments import PairMoments
 from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit, choose_solver
-from vrspam.solvers.exact import ExactSolver
+from vrspam.solvers.exact import FitSettings
 
 
-def solver_of(estimator: Any, n_features: int) -> ExactSolver:
-    """The solver that the parameters of an exact estimator ask for, on so many columns."""
+def settings_of(estimator: Any, n_features: int) -> FitSettings:
+    """What the parameters of an exact estimator ask for, on so many columns."""
     family = estimator._family(n_features)
-    return ExactSolver(estimator.l2, estimator.l1, estimator.tol, estimator.max_iter, family, estimator._loss)
+    return FitSettings(estimator.l2, estimator.l1, estimator.tol, estimator.max_iter, family, estimator._loss)
 
 
 def fit_rows(estimator: Any, rows: Rows, classes: np.ndarray, loss: LossChoice) -> None:
     """Find the optimum for validated rows, by moments or by products with them, and keep it."""
     is_sparse = sparse.issparse(rows.X)
     solver = choose_solver(rows.X.shape[0], rows.X.shape[1], is_sparse)
-    fit = replace(solver_of(estimator, rows.X.shape[1]), loss=loss).from_rows(rows, classes, solver)
+    settings = replace(settings_of(estimator, rows.X.shape[1]), loss=loss)
+    fit = settings.fit_rows(rows, classes, solver)
     keep_exact_fit(estimator, fit, like=rows.X)
     if not is_sparse:
         warn_of_raw_columns(estimator, fit.moments, fit.l2)

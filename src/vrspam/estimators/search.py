@@ -31,10 +31,10 @@ from vrspam.model_selection.calibration import Calibration, Sigmoid, calibrate, 
 from vrspam.model_selection.choose_model import Selected, choose_map, choose_point
 from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits, of_counted_rows
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs
 from vrspam.model_selection.scoring import ROC_AUC, make_scoring
-from vrspam.model_selection.search import GridSearch
 from vrspam.objective import PenaltyFamily
 from vrspam.pairs import TWO_CLASSES, LossChoice, Pairs, Ranked, whole_units
 from vrspam.penalties.family import PENALTIES
@@ -215,7 +215,7 @@ def number_all_rows(estimator: Any, counted: np.ndarray) -> None:
 
 def search_columns(estimator: Any, folds: FoldedRows | DeviceFolds) -> Searched:
     """Choose the penalties for the columns as they are."""
-    search = make_search(estimator, {}, getattr(folds, "pairs", TWO_CLASSES))
+    search = make_search(estimator, {}, folds.pairs)
     n_features = folds.rows.X.shape[1]
     # Bands of curves need the fits on the folds, and so do out-of-fold scores.
     coefs_bytes = 8 * n_features * folds.n_folds * search.n_points

@@ -17,11 +17,11 @@ from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.compare import Comparison, compare
 from vrspam.model_selection.cross_validate import cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.hashing import HashFolds, HashSample
 from vrspam.model_selection.held_out import HeldOut, sample_of
 from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.refit import Fitted
-from vrspam.model_selection.search import GridSearch
 from vrspam.objective.blocks import Block, Blocks
 from vrspam.solvers import ExactFit
 
@@ -86,7 +86,8 @@ class MapsOnBlocks:
     def fit(self, candidate: Candidate, source: BlockFolds | None = None) -> ExactFit:
         """The chosen point of a candidate, fitted on all rows."""
         source = self._source(candidate.features) if source is None else source
-        return self.search.on(candidate.features).solver(candidate.choice).from_moments(source.total)
+        settings = self.search.on(candidate.features).settings_at(candidate.choice)
+        return settings.fit_sums(source.total)
 
     def _source(self, features: FeatureMap) -> BlockFolds:
         return BlockFolds(self.blocks, self.folds, self.most, features)
