@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 require("spark", "pyspark")  # its message says what to install; a failed import below would not
 

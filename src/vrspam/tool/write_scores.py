@@ -14,7 +14,8 @@ from vrspam.data import Chunks, DataError
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import type_kind
 from vrspam.data.readers.block import BrokenRow
-from vrspam.tool.model import Model, ScoredBlock
+from vrspam.tool.model import Model
+from vrspam.tool.score_blocks import ScoredBlock, score_blocks
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
@@ -188,7 +189,7 @@ def write_scores(model: Model, chunks: Chunks, layout: Layout, target: Path, top
     tally = Tally()
     highest = None if top is None else HighestRows(top)
     with batch_file(target) as output:
-        for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
+        for block in read_ahead(score_blocks(model, chunks)):  # scored while the block before is written
             finite = np.isfinite(block.scores)
             all_scored = not block.broken and (drops or bool(finite.all()))
             if needs_reasons and not all_scored:
@@ -211,9 +212,10 @@ def write_scores(model: Model, chunks: Chunks, layout: Layout, target: Path, top
         if tally.rows == tally.unscored and chunks.skipped_:
             first = chunks.skipped_[0]
             raise DataError(f"no row of {first.file} could be scored: {first.where}: {first.reason}")
-        for batch in () if highest is None else highest.batches:
-            output.write(batch)
-        if output.writer is None:
+        if highest is not None:
+            for batch in highest.batches:
+                output.write(batch)
+        if output.writer is None:  # no row was written: the file has names alone
             output.write(layout.empty(() if highest is None else (ROW,)))
     return tally.prediction(tally.rows if highest is None else highest.size)
 

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
-from vrspam._utils.messages import require
 from vrspam.cli import errors, options, output
-from vrspam.tool.plan import PANELS, check_option, positive_number, share
+from vrspam.tool.options import PANELS, positive_number, share
+from vrspam.tool.plan import check_option
 
 
 @options.with_options(
@@ -53,7 +54,7 @@ def theory(
     from vrspam.checks.diagnose import merged
     from vrspam.checks.unlabelled import describe_unlabelled
     from vrspam.paper.rates import describe
-    from vrspam.tool.model import Scaling
+    from vrspam.tool.scaling import Scaling
     from vrspam.tool.table import open_labelled
 
     with output.warnings_as_lines():
