@@ -11,16 +11,9 @@ from experiment_rows import fill
 from vrspam.metrics.thresholds import NetBenefit
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.paper.publish import publish
-from vrspam.report.page import (
-    Cell,
-    Page,
-    bullets,
-    facts,
-    folded,
-    markdown_table,
-    paragraph,
-    table,
-)
+from vrspam.report.blocks import Bullets, Cell, Facts, Folded, Paragraph, Table
+from vrspam.report.markdown import as_markdown
+from vrspam.report.page import Page
 from vrspam.report.pictures.decision import decision_curve
 from vrspam.report.pictures.learning import learning_curve
 from vrspam.report.pictures.several import several_curves, survival_curves
@@ -101,11 +94,11 @@ def test_text_is_escaped_everywhere():
     page = Page(evil, evil)
     page.add(
         evil,
-        paragraph(evil, code=evil),
-        bullets([evil]),
-        facts({evil: evil}),
-        table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil),
-        folded(evil),
+        Paragraph(evil, code=evil),
+        Bullets([evil]),
+        Facts({evil: evil}),
+        Table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil),
+        Folded(evil, []),
     )
     html = page.html()
     assert "<script>alert" not in html
@@ -120,13 +113,13 @@ def test_page_names_what_disagrees(written):
 
 
 def test_markdown_keeps_its_columns():
-    text = markdown_table(["a", "b"], [["x|y", Cell("1", 1.0, "note")]])
-    assert text.splitlines()[-1] == "| x/y | 1, note |"
+    text = as_markdown(Table(["a", "b"], [["x|y", Cell("1", 1.0, "note")]]))
+    assert text.splitlines()[-1] == r"| x\|y | 1, note |"
 
 
 def test_a_line_never_breaks_inside_an_option():
     page = Page("Notes", "")
-    page.add("Noticed", bullets(["<b> was left out; use --max-categories to keep it"]))
+    page.add("Noticed", Bullets(["<b> was left out; use --max-categories to keep it"]))
     assert "&lt;b&gt; was left out; use <code>--max-categories</code> to keep it" in page.html()
     assert "li code, p code, .n { white-space: nowrap; }" in page.html()
 

@@ -51,37 +51,16 @@ def report(
     with output.warnings_as_lines():
         found = make_report(data, plan=plan)
         write_report(found, html, data, context)
-    from vrspam._utils.texts import auc_text, interval_text
-    from vrspam.report.words.auc import other_aucs
-    from vrspam.report.words.comparisons import describe_beside
-    from vrspam.report.words.groups import UNLIKE
-    from vrspam.report.words.names import name_measure
-
-    measure = name_measure(found.model.outcome)
     if as_json:
-        return output.print_json(_numbers(found, html, measure))
-    expected, evaluation = found.expected, found.evaluation
-    how = "kept from the training" if found.folds is None else f"{found.folds} folds"
-    on = "of these rows" if found.folds is None else "to expect on new rows"
-    output.show_worries(expected, found.model.training["warnings"], measure)
-    interval = f"95 % interval {interval_text(expected.low, expected.high, 4)}"
-    output.say(f"{measure:8} {auc_text(expected.auc, 4)} {on}, {interval}")
-    output.say(f"         {expected.remark}")
-    for name, other in other_aucs(found.model, found.folds is None).items():
-        output.say(f"         {name} {other}")
-    share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
-    output.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
-    for group in found.groups:
-        if group.ranked_differently or group.predicted_wrongly:
-            output.say(f"group    {group.column} = {group.name} {UNLIKE}")
-    if (beside := found.beside) is not None:
-        for name, one in zip(beside.names, beside.intervals, strict=True):
-            ends = interval_text(one.low, one.high, 4)
-            output.say(f"beside   {name}: {measure} {auc_text(one.auc, 4)}, 95 % interval {ends}")
-        for text in describe_beside(beside, measure, evaluation.groups is not None):
-            output.say(f"         {text}")
-        output.show_worries(None, beside.notes)
-    output.say(f"page     {html}")
+        from vrspam.report.words.names import name_measure
+
+        return output.print_json(_numbers(found, html, name_measure(found.model.outcome)))
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.report import summary_of_report
+
+    terminal.show_all(summary_of_report(found, typed))
+    output.say("")
+    output.show_facts([("page", str(html))])
 
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
