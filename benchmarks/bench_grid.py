@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from benchmarks.common import Table, correlated, interleaved, peak_extra_megabytes
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
-from vrspam._utils.messages import PenaltyName
+from vrspam._utils.names import PenaltyName
 from vrspam.metrics import roc_auc
 from vrspam.objective import l2_unit
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vrspam._utils.messages import MissingExtra
+from vrspam._utils.extras import MissingExtra
 
 STABLE = [
     "vrspam",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 require("river", "river")  # its message says what to install; a failed import below would not
 

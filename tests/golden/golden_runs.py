@@ -30,7 +30,7 @@ sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 from golden_tables import TABLES, Table  # noqa: E402
 from public_rooms import ROOMS  # noqa: E402
 
-from vrspam._utils.messages import MissingExtra  # noqa: E402
+from vrspam._utils.extras import MissingExtra  # noqa: E402
 from vrspam.cli import main  # noqa: E402
 
 TOLERANCE = 1e-10

@@ -6,6 +6,7 @@ import re
 import warnings
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,7 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
+from vrspam.tool.score_blocks import open_rows, score_blocks
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train as train_by_default
 
@@ -74,7 +76,7 @@ def pipeline(model):
 
 
 def scores_of(model, path):
-    return np.concatenate([block.scores for block in model.score_chunks(model.open(path, labels=False))])
+    return np.concatenate([block.scores for block in score_blocks(model, open_rows(model, path, labels=False))])
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -568,8 +570,8 @@ def test_predict_that_fails_leaves_nothing(model, tmp_path):
 def test_unknown_categories_and_gaps_are_scored(model, folder):
     new = patients(rows=40, seed=2)
     plain = scores_of(model, write(new.assign(town=None), folder / "none.csv"))
-    chunks = model.open(write(new.assign(town="Wien"), folder / "wien.csv"), labels=False)
-    found = np.concatenate([block.scores for block in model.score_chunks(chunks)])
+    chunks: Any = open_rows(model, write(new.assign(town="Wien"), folder / "wien.csv"), labels=False)
+    found = np.concatenate([block.scores for block in score_blocks(model, chunks)])
     np.testing.assert_array_equal(found, plain)
     (said,) = chunks.unseen.sentences()
     assert said == "column 'town' holds categories that training did not have in 100.0 % of the rows ('Wien')"
@@ -701,4 +703,4 @@ def test_the_squared_hinge_is_trained_saved_and_scored(folder):
     assert 0 <= curved.training["relative_gap"] < 1e-8
     for kind, match in (("hinge", "loss='hinge' is not known"), ("squared_hinge", "needs all rows in memory")):
         with pytest.raises(ValueError, match=match):
-            train(path, SICK, loss=kind, streaming=True)
+            train(path, SICK, **dict[str, Any](loss=kind, streaming=True))

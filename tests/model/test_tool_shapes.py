@@ -28,6 +28,7 @@ from vrspam.report.words.training import describe_candidate
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.modelfile import checksum, unpack
 from vrspam.tool.plan import TrainPlan
+from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
 
@@ -102,7 +103,7 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
 
 def explained(model, path):
     """Return what each part adds to the score of each row of a file, as the model says, and the scores."""
-    rows = [block for block, *_ in model.open(path, labels=False)]
+    rows = [block for block, *_ in open_rows(model, path, labels=False)]
     each = [model.parts_of_rows(block) for block in rows]
     parts = {name: np.concatenate([block[name] for block in each]) for name in each[0]}
     return parts, np.concatenate([model.score(block) for block in rows])

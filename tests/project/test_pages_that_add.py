@@ -59,7 +59,7 @@ import numpy as np
 from checks import best_of_all_pieces, check_penalty
 from helpers import LOSSES, PENALTIES, make_data
 from vrspam import AUCClassifier, AUCClassifierCV
-from vrspam._utils.messages import PenaltyName
+from vrspam._utils.names import PenaltyName
 from vrspam.objective import Objective
 from vrspam.penalties import family
 from vrspam.solvers.gram import GramDescent
@@ -88,7 +88,7 @@ from helpers import LOSSES, make_data
 from scipy import sparse
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam import objective
-from vrspam._utils.messages import LossName
+from vrspam._utils.names import LossName
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.smooth import ProximalGradient
 from vrspam.tool import TrainPlan

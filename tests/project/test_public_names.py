@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from public_rooms import FOR_EXTENSIONS, ROOMS, has_docstring, public_names, public_thing
 
+from vrspam._utils.extras import MissingExtra
 from vrspam._utils.findings import Finding
-from vrspam._utils.messages import MissingExtra
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "public_names.md").read_text("utf-8")
 

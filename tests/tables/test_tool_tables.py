@@ -25,7 +25,7 @@ from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam._utils.atomic import replacing
-from vrspam._utils.messages import SELECTION_RULES
+from vrspam._utils.names import SELECTION_RULES
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.cli.commands.train import train as train_command

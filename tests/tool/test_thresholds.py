@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from vrspam import AUCClassifierCV
-from vrspam._utils.messages import THRESHOLD_RULES
+from vrspam._utils.names import THRESHOLD_RULES
 from vrspam.cli.app import run
 from vrspam.export import to_python, to_sql
 from vrspam.metrics.promises import choose_threshold

@@ -1,31 +1,10 @@
-"""Messages that are made of templates; choices; what to do about a missing extra."""
+"""Messages that are made of templates."""
 
-import importlib
 import string
-from collections.abc import Iterable
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
+from vrspam._utils.extras import how_to_install as how_to_install
 from vrspam._utils.findings import Fix, Note, VrspamError
-
-
-class MissingExtra(ModuleNotFoundError):
-    """A module that comes with an extra is not installed; the message says how to get it."""
-
-
-def how_to_install(module: str, extra: str) -> str:
-    """Return the advice for a module that is not installed."""
-    return f'{module} is missing: run pip install ".[{extra}]" in a clone of vrspam'
-
-
-def require(extra: str, module: str) -> None:
-    """Refuse to go on where a module of an extra is not installed."""
-    try:
-        importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:  # it is there, and something that it needs is not
-            raise
-        raise MissingExtra(how_to_install(module, extra), name=module) from error
-
 
 Parameter = Fix
 
@@ -81,24 +60,3 @@ class WordedError(VrspamError):
         elif fields:
             self.note = Message(str(first), **fields)
         self.args = (str(self.note),)
-
-
-# Choices that parameters share with options of the command line: each list is written here only.
-
-LossName = Literal["squared", "squared_hinge"]
-PenaltyName = Literal["elasticnet", "mcp", "scad"]
-USUAL_PENALTY: PenaltyName = "elasticnet"
-SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
-Selection = Literal["auto", SelectionRule]
-THRESHOLD_RULES = ("recall", "precision", "alerts", "cost_ratio", "threshold")  # for a threshold that is stored
-SELECTION_RULES: tuple[str, ...] = get_args(Selection)
-
-
-def usual_spelling(word: Any, known: Iterable[str]) -> Any:
-    """Return a word in the spelling that `known` has, British or American; anything else stays as it is."""
-    if isinstance(word, str):
-        british_and_american = (("centred", "centered"), ("standardised", "standardized"))
-        for pair in british_and_american:
-            if word in pair:
-                return next((other for other in pair if other in known), word)
-    return word

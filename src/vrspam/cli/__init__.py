@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         from vrspam.cli.app import run
     except ModuleNotFoundError as error:
-        from vrspam._utils.messages import how_to_install  # here, because --help does not need it
+        from vrspam._utils.extras import how_to_install  # here, because --help does not need it
 
         print(f"vrspam: {how_to_install(str(error.name).partition('.')[0], 'cli')}", file=sys.stderr)
         return 1

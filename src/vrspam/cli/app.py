@@ -16,8 +16,8 @@ import typer.core
 import typer.main
 
 from vrspam import __version__
+from vrspam._utils.extras import MissingExtra
 from vrspam._utils.findings import text_of
-from vrspam._utils.messages import MissingExtra
 from vrspam.cli.errors import INTERRUPTED, Misuse
 from vrspam.cli.output import warn
 from vrspam.cli.streams import drop

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import errors, output
 

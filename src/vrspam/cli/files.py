@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from vrspam._utils.atomic import check_replaceable
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 
 def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:

@@ -6,7 +6,7 @@ Dask needs the extra `dask`, Spark the extra `spark`; each is imported when one 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 if TYPE_CHECKING:
     from vrspam.distributed.dask import DaskAUCClassifier, DaskAUCClassifierCV

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 require("spark", "pyspark")  # its message says what to install; a failed import below would not
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 require("dask", "dask")  # its message says what to install; a failed import below would not
 

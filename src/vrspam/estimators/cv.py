@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from vrspam._utils import parameters
-from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES
+from vrspam._utils.names import SELECTION_RULES, THRESHOLD_RULES
 from vrspam.estimators import base
 from vrspam.estimators.base import warn_of_raw_columns
 from vrspam.estimators.classifier import PairwiseClassifier

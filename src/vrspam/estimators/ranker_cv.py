@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from vrspam._utils.messages import SELECTION_RULES
+from vrspam._utils.names import SELECTION_RULES
 from vrspam._utils.parameters import HasMethods, Instance, StrOptions, check_parameters, checks_parameters
 from vrspam.estimators import base
 from vrspam.estimators.constraints import LIMITS

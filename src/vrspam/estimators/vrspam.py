@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Self
 
-from vrspam._utils.messages import usual_spelling
+from vrspam._utils.names import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam._utils.validation import Rows, counted_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from vrspam._utils.messages import usual_spelling
+from vrspam._utils.names import usual_spelling
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.boosted import BoostedFeatures

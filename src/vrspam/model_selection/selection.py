@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vrspam._utils.messages import SelectionRule
+from vrspam._utils.names import SelectionRule
 from vrspam._utils.warnings import GridEdge, warn
 
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding

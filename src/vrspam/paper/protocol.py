@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from vrspam._utils.messages import usual_spelling
+from vrspam._utils.names import usual_spelling
 from vrspam.data.registry import set_info
 
 Row = dict[str, Any]  # one row of results, see `vrspam.paper.run.SCHEMA`

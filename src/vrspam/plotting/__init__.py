@@ -1,6 +1,6 @@
 """Plots of scores, curves and paths: functions that draw numbers on matplotlib axes. Needs the extra `plots`."""
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 require("plots", "matplotlib")  # its message says what to install; a failed import below would not
 

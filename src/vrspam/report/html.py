@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 #: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
 #: element must hold no names from a file.

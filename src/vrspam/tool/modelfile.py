@@ -24,7 +24,7 @@ import numpy as np
 import vrspam
 from vrspam._utils.atomic import replacing, replacing_all
 from vrspam._utils.findings import Note, VrspamError, note_from_plain
-from vrspam._utils.messages import THRESHOLD_RULES
+from vrspam._utils.names import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam._utils.roles import REMEMBERED
 from vrspam.data import DataError, Schema
@@ -32,8 +32,9 @@ from vrspam.data.readers.problems import problem_of
 from vrspam.features.storage import finite_array, parts_from_plain, parts_to_plain
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
+from vrspam.model.fingerprint import Fingerprint
 from vrspam.model_selection.calibration import Calibration, Isotonic, Sigmoid
-from vrspam.tool.model import Fingerprint, Model
+from vrspam.tool.model import Model
 from vrspam.tool.read_back import ProbeRows, check_onnx, check_python, check_sql
 
 FORMAT = "vrspam-model"

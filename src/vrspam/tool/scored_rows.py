@@ -17,8 +17,10 @@ from vrspam.data.readers.problems import no_column
 from vrspam.data.rows import stack
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
-from vrspam.tool.model import Fingerprint, Model
+from vrspam.model.fingerprint import Fingerprint
+from vrspam.tool.model import Model
 from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
+from vrspam.tool.score_blocks import open_rows, score_blocks
 
 MOST_COMPARED = 20_000  # rows that are kept to look for copies where nobody asked for them
 
@@ -61,7 +63,7 @@ def score_rows(
                 raise DataError(no_column(source.paths[0], name, names))
         return list(dict.fromkeys([*beside.values(), *by, *columns]))
 
-    chunks = model.open(path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
+    chunks = open_rows(model, path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
     source = chunks.source
     _check_named(chunks, {**named, "by": by or None}, columns)
 
@@ -72,7 +74,7 @@ def score_rows(
     watch = RowWatch(model.fingerprint, most_kept)
     if model.fingerprint is not None or most_kept:
         chunks.watch = watch.look
-    blocks = list(model.score_chunks(chunks))
+    blocks = list(score_blocks(model, chunks))
     if not blocks:
         raise chunks.nothing_left()
     positive = np.concatenate([block.positive for block in blocks if block.positive is not None])

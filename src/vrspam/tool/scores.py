@@ -20,11 +20,12 @@ from vrspam.data.readers.reader import ColumnRequest
 from vrspam.data.request import first_look, request_of
 from vrspam.data.source import Source
 from vrspam.measures.compare import Comparison  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
+from vrspam.model.outcome import Outcome
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import TrainPlan, holds_labels
+from vrspam.tool.conflicts import holds_labels
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.scored_rows import ScoredTable, check_classes
 from vrspam.tool.table import check_target
 

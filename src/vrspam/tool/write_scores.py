@@ -14,7 +14,8 @@ from vrspam.data import Chunks, DataError
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import type_kind
 from vrspam.data.readers.block import BrokenRow
-from vrspam.tool.model import Model, ScoredBlock
+from vrspam.tool.model import Model
+from vrspam.tool.score_blocks import ScoredBlock, score_blocks
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
@@ -188,7 +189,7 @@ def write_scores(model: Model, chunks: Chunks, layout: Layout, target: Path, top
     tally = Tally()
     highest = None if top is None else HighestRows(top)
     with batch_file(target) as output:
-        for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
+        for block in read_ahead(score_blocks(model, chunks)):  # scored while the block before is written
             finite = np.isfinite(block.scores)
             all_scored = not block.broken and (drops or bool(finite.all()))
             if needs_reasons and not all_scored:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 from vrspam.cli import options, output
 from vrspam.cli.files import check_output
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 from vrspam.cli import options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import PAGE, PANELS, options_of
+from vrspam.tool.options import PAGE, PANELS
+from vrspam.tool.plan import options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Report

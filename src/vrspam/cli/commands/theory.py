@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
-from vrspam._utils.messages import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import PANELS, check_option, positive_number, share
+from vrspam.tool.options import PANELS, positive_number, share
+from vrspam.tool.plan import check_option
 
 
 @options.with_options(
@@ -56,7 +57,7 @@ def theory(
     from vrspam.cli import terminal
     from vrspam.paper.rates import describe
     from vrspam.report.first_screen import worries
-    from vrspam.tool.model import Scaling
+    from vrspam.tool.scaling import Scaling
     from vrspam.tool.table import open_labelled
 
     with output.warnings_as_lines():

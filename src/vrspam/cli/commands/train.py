@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import OPTIONS, PAGE, PANELS, options_of
+from vrspam.tool.options import PAGE, PANELS
+from vrspam.tool.plan import OPTIONS, options_of
 
 
 @options.with_options(*options_of("train"), panels=PANELS)

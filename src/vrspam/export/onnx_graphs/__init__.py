@@ -1,6 +1,6 @@
 """Models as graphs of standard ONNX operators. Needs the extra `onnx`."""
 
-from vrspam._utils.messages import require
+from vrspam._utils.extras import require
 
 require("onnx", "onnx")  # its message says what to install; a failed import below would not
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Alerts, Facts, Headline, Paragraph, all_noticed
 from vrspam.report.first_screen import headline
 from vrspam.report.page import Page, Section

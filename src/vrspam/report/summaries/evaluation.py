@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Facts, Headline, Paragraph, Shown, Subheading
 from vrspam.report.pages.evaluation import noticed_in_rows, screen_of_column, screen_of_model
 from vrspam.report.sections.beside import pair_tables

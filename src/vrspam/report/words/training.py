@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam import __version__
-from vrspam._utils.messages import USUAL_PENALTY
+from vrspam._utils.names import USUAL_PENALTY
 from vrspam._utils.roles import REMEMBERED
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.report.words.auc import NOT_CORRECTED, expected_auc
