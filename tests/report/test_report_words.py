@@ -13,9 +13,9 @@ from tool_data import write
 
 from vrspam.cli import main
 from vrspam.metrics import AUCInterval, Estimate, calibration_measures
+from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Paragraph
 from vrspam.report.html import as_html
-from vrspam.model.outcome import Outcome
 from vrspam.report.pages.report import report_page
 from vrspam.report.pictures.bars import bars
 from vrspam.report.sections import model as section_of_model

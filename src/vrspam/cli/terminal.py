@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import singledispatch
+from pathlib import Path
 from typing import Any
 
 from vrspam.cli import output
@@ -36,6 +37,14 @@ def show_all(blocks: Iterable[Shown]) -> None:
                 output.say("")
             show(block)
             first = False
+
+
+def show_written(**files: Path | None) -> None:
+    """Print the files that were written, by what they are."""
+    written = [(name, str(path)) for name, path in files.items() if path is not None]
+    if written:
+        output.say("")
+        output.show_facts(written)
 
 
 def show_page(page: Page) -> None:

@@ -2,7 +2,8 @@
 
 pages/           whole pages: which sections they have, in which order
 sections/        the sections, a file each
-words/           sentences that pages and the terminal share, by subject
+summaries/       what commands print: blocks of pages that need no picture
+words/           sentences, each worded once, by subject
 pictures/        pictures as SVG, a file each
 blocks.py        what pages and the output of commands are made of, as records
 page.py          the page: sections of blocks

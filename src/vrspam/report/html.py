@@ -22,6 +22,7 @@ NUMBERS = " data-numbers"
 
 _KEPT = re.compile(
     r"(?P<option>--[a-z][a-z-]*)"
+    r"|(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])"
     r"|(?<![\w.,-])(?:\w+ [=<] )?[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?: %| to [-+]?\d[\d.,]*| ± \d[\d.,]*)+(?: interval\b)?"
     r"|(?<![\w.,-])\w+ [=<] [-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
@@ -35,7 +36,7 @@ class Html(str):
 
 
 def spelled(text: str) -> Html:
-    """Return a text as HTML that keeps each option, each interval, and each number with its unit on one line.
+    """Return a text as HTML that keeps each option, date and interval, and each number with its unit, on one line.
 
     >>> spelled("use --rows 0: 95 % interval 0.47 to 0.64")
     'use <code>--rows</code> 0: <span class="n">95 % interval</span> <span class="n">0.47 to 0.64</span>'

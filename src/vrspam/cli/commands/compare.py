@@ -96,9 +96,7 @@ def compare(
     from vrspam.cli import terminal
 
     terminal.show_page(page)
-    for path in (picture, html):
-        if path is not None:
-            output.say(str(path))
+    terminal.show_written(picture=picture, page=html)
 
 
 def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:

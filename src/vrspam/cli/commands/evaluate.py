@@ -9,7 +9,7 @@ import typer
 
 from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
-from vrspam.cli.files import check_output
+from vrspam.cli.files import check_output, write_page
 from vrspam.cli.typed import typed
 from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
@@ -30,6 +30,7 @@ def evaluate(
         typer.Option(help="Columns of scores that any model has made; commas separate them.", metavar="<names>"),
     ] = None,
     html: options.HtmlOut = None,
+    markdown: options.MarkdownOut = None,
     confidence: options.Confidence = 0.95,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
@@ -85,6 +86,7 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     check_output("--html", html, model, data)
+    check_output("--markdown", markdown, model, data)
     from vrspam.report.words.names import name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate_columns, evaluate_rows
@@ -102,29 +104,27 @@ def evaluate(
             loaded = load_model(Path(model))
             table, outcome = score_rows(loaded, data, **reading), loaded.outcome
             found = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
-        if html is not None:
+        rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
+        if html is not None or markdown is not None:
             from vrspam.report.pages.evaluation import columns_page, evaluation_page
 
-            page: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
             if several is None:
-                page |= {"model_name": Path(model).name, "data_name": output.page_name(str(data))}
-                evaluation_page(loaded, found, **page).write(html)
+                data_name = output.page_name(str(data))
+                page = evaluation_page(loaded, found, model_name=Path(model).name, data_name=data_name, **rules)
             else:
-                columns_page(several, data_name=output.page_name(model), **page).write(html)
+                page = columns_page(several, data_name=output.page_name(model), **rules)
+            write_page(page, html, markdown)
     if as_json:
         output.print_json(_numbers(found, several, name_measure(outcome)))
         return
     from vrspam.cli import terminal
     from vrspam.report.summaries.evaluation import summary_of_columns, summary_of_evaluation
 
-    rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
     if several is None:
         terminal.show_all(summary_of_evaluation(outcome, found, **rules))
     else:
         terminal.show_all(summary_of_columns(several, **rules))
-    if html is not None:
-        output.say("")
-        output.show_facts([("page", str(html))])
+    terminal.show_written(page=html, markdown=markdown)
 
 
 def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> dict[str, Any]:

@@ -89,7 +89,6 @@ def explain(
         return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
     from vrspam.model.effects import explain as explain_model
     from vrspam.model.effects import sum_by_column
-    from vrspam.report.words.model import describe_curves
 
     if picture is not None:
         from vrspam.plotting.style import save_figure
@@ -111,10 +110,7 @@ def explain(
     from vrspam.report.summaries.model import summary_of_model
 
     terminal.show_all(summary_of_model(loaded, top))
-    if picture is not None:
-        output.tell(f"{picture}: {describe_curves(loaded)}")
-    if html is not None:
-        output.say(str(html))
+    terminal.show_written(picture=picture, page=html)
 
 
 def _training_file(model: Model, path: Path) -> str:
@@ -156,7 +152,6 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
     terminal.show_all(summary_of_rows(model, found, Path(data).name, top))
     if numbers is None and found.n > len(found.rows):
         output.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
-    if picture is not None:
-        output.say(str(picture))
+    terminal.show_written(picture=picture)
     for note in found.notes:
         output.warn(f"warning: {note}")

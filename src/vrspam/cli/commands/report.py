@@ -10,12 +10,13 @@ import typer
 
 from vrspam._utils.extras import require
 from vrspam.cli import options, output
-from vrspam.cli.files import check_output
+from vrspam.cli.files import check_output, write_page
 from vrspam.cli.typed import typed
 from vrspam.tool.options import PAGE, PANELS
 from vrspam.tool.plan import options_of
 
 if TYPE_CHECKING:
+    from vrspam.report.page import Page
     from vrspam.tool import Report
 
 
@@ -24,6 +25,10 @@ def report(
     context: typer.Context,
     data: options.Data,
     html: Annotated[Path, typer.Option(help="The page to write.", rich_help_panel=PAGE)] = Path("report.html"),
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", help="Write the page as Markdown too, without its pictures.", rich_help_panel=PAGE),
+    ] = None,
     as_json: options.AsJson = False,
     **given: Any,
 ) -> None:
@@ -46,12 +51,13 @@ def report(
         return output.warn(f"note: results of experiments are now published by  vrspam publish {data}")
     require("data", "pyarrow")
     check_output("--html", html, data)
+    check_output("--markdown", markdown, data)
     plan = options.plan_of(data, given)
     from vrspam.tool.report import make_report
 
     with output.warnings_as_lines():
         found = make_report(data, plan=plan)
-        write_report(found, html, data, context)
+        write_page(page_of(found, data, context), html, markdown)
     if as_json:
         from vrspam.report.words.names import name_measure
 
@@ -60,16 +66,15 @@ def report(
     from vrspam.report.summaries.report import summary_of_report
 
     terminal.show_all(summary_of_report(found, typed))
-    output.say("")
-    output.show_facts([("page", str(html))])
+    terminal.show_written(page=html, markdown=markdown)
 
 
-def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
-    """Write the page, with the command that makes it again."""
+def page_of(report: Report, data: str, context: typer.Context) -> Page:
+    """The page of a report, with the command that makes it again."""
     from vrspam.report.pages.report import report_page
 
     command = shlex.join(["vrspam", *context.obj])
-    report_page(report, data_name=output.page_name(data), parameter=typed, command=command).write(html)
+    return report_page(report, data_name=output.page_name(data), parameter=typed, command=command)
 
 
 def _numbers(found: Report, html: Path, measure: str) -> dict[str, object]:

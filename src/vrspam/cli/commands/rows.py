@@ -67,6 +67,4 @@ def rows(
     from vrspam.cli import terminal
 
     terminal.show_page(page)
-    if html is not None:
-        output.say("")
-        output.show_facts([("page", str(html))])
+    terminal.show_written(page=html)

@@ -80,9 +80,9 @@ def train(
             found = make_report(data, plan=replace(plan, rows=0) if plan.private else plan)
             trained = found.model
             save_model(trained, model)
-            from vrspam.cli.commands.report import write_report
+            from vrspam.cli.commands.report import page_of
 
-            write_report(found, html, data, context)
+            page_of(found, data, context).write(html)
     if as_json:
         from vrspam.report.words.auc import expected_auc
         from vrspam.report.words.names import name_measure

@@ -22,7 +22,16 @@ from vrspam.report.sections.more_rows import more_rows
 from vrspam.report.sections.origin import how_it_was_made
 from vrspam.report.sections.shown import ShownScores
 from vrspam.report.sections.single_rows import single_rows
-from vrspam.report.words.auc import GUESSING, NOT_CORRECTED, describe_auc, describe_expected, doubt_of, other_aucs
+from vrspam.report.words.auc import (
+    GUESSING,
+    NOT_CORRECTED,
+    describe_auc,
+    describe_expected,
+    describe_source,
+    doubt_of,
+    expected_auc,
+    other_aucs,
+)
 from vrspam.report.words.names import class_names, measure_title, name_measure
 
 if TYPE_CHECKING:
@@ -106,6 +115,9 @@ def first_screen(report: Report, parameter: Callable[[Fix], str]) -> Headline:
     ]
     if report.beside is not None:
         texts += report.beside.notes
+    source = f"{report.folds} folds"
+    if kept or expected_auc(model) is None:  # measured on these rows, not corrected for the choice of the model
+        source = describe_source(evaluation)
     of_what = "of rows kept from the training" if kept else "to expect on new rows"
     return headline(
         f"{measure_title(model.outcome)} {of_what}",
@@ -114,6 +126,7 @@ def first_screen(report: Report, parameter: Callable[[Fix], str]) -> Headline:
         facts,
         worries(texts, parameter),
         remark="All counts below are for rows the model had not seen.",
+        source=source,
     )
 
 

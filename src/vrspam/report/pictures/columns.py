@@ -51,7 +51,7 @@ def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: Ends) -> tuple[Frame, l
     """A curve with its band, the mean score, and the missing value at the right."""
     missing = shape.missing
     widest = max(map(text_width, drawing.number_ticks(*ends, room=np.inf).labels))
-    right = 16.0 if missing is None else 68.0
+    right = 16.0 if missing is None else 80.0
     frame = Frame(plan.scale, ends, height=230.0, left=26.0 + widest, right=right)
     name = shorten(shape.name, 36)
     if plan.scale.words:
@@ -68,7 +68,7 @@ def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: Ends) -> tuple[Frame, l
     for at in frame.x(plan.rug):
         marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
     if missing is not None:
-        at = frame.x.stop + 38.0
+        at = frame.x.stop + 50.0
         places = frame.y(np.clip(missing, *ends))
         marks.append(whisker(at, places, "missing", _said("missing", missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))

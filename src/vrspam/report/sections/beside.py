@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.metrics.thresholds import Curve
+from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Cell, Folded, Grid, Paragraph, Row, Shown, Table, number_cell
 from vrspam.report.page import Section
-from vrspam.model.outcome import Outcome
 from vrspam.report.pictures.several import curves_of
 from vrspam.report.pictures.thresholds import calibration, drawn_bins
 from vrspam.report.sections.numbers import further_numbers

@@ -124,10 +124,10 @@ def _rows_of_features(model: Model, effects: Sequence[Effect], most: int, direct
     for effect in effects[:most]:
         assert effect.coefficient is not None
         assert effect.effect is not None
-        coefficient = Cell(f"{effect.coefficient:.4g}", effect.coefficient)
+        coefficient = Cell(f"{effect.coefficient:.5g}", effect.coefficient)
         shares = _share(effect.share), _share(of_columns[effect.column])
         rows.append([_name(effect, directions), coefficient, number_cell(effect.effect, sign=True), *shares])
-    rows.append(["intercept", Cell(f"{model.intercept:.4g}", model.intercept), "", "", ""])
+    rows.append(["intercept", Cell(f"{model.intercept:.5g}", model.intercept), "", "", ""])
     return rows
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text, percent
 from vrspam.model.outcome import Outcome
-from vrspam.report.blocks import Block, Cell, Facts, Paragraph, Row, Table, number_cell
+from vrspam.report.blocks import Block, Cell, Facts, Paragraph, Row, Table
 from vrspam.report.words.auc import AUC_IS, describe_partial
 from vrspam.report.words.numbers import describe_measure, describe_numbers
 from vrspam.report.words.thresholds import CALLED, LIFT, SENSITIVITY, SHARES, describe_thresholds
@@ -43,7 +43,7 @@ def table_of_thresholds(evaluation: Evaluation, cost_ratio: float | None, recall
         precision = "" if at.precision is None else _share_cell(at.precision)
         called = Cell(percent(at.share, 2), at.share)
         shares = _share_cell(at.sensitivity), _share_cell(at.specificity), precision, called
-        rows.append([rule, number_cell(at.threshold), *shares])
+        rows.append([rule, Cell(f"{at.threshold:.6g}", at.threshold), *shares])
     return Table(columns, rows, CALLED)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from vrspam._utils.texts import percent
 from vrspam.metrics.concordance import kaplan_meier
+from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Cell, Grid, Paragraph, Row, Table
 from vrspam.report.page import Section
-from vrspam.model.outcome import Outcome
 from vrspam.report.pictures.several import survival_curves
 from vrspam.report.sections.shown import ShownScores
 from vrspam.report.words.names import class_names, describe_direction, describe_ranks

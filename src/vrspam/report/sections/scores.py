@@ -103,7 +103,7 @@ def _weights(evaluation: Evaluation) -> np.ndarray:
 
 def _remark(shown: ShownScores, evaluation: Evaluation) -> str:
     """What the reader of the slider should know."""
-    parts = ["Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."]
+    parts = ["The threshold that looks best here will do a little worse on new rows."]
     if evaluation.weights is not None:
         parts.insert(0, "Rows are counted by their weights.")
     if shown.zero_is_halfway:

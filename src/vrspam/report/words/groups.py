@@ -16,5 +16,5 @@ def describe_unlike(groups: Sequence[Subgroup]) -> list[str]:
     unlike = [group for group in groups if group.ranked_differently or group.predicted_wrongly]
     if unlike or not groups:
         return [f"{group.column} = {group.name} {UNLIKE}" for group in unlike]
-    columns = " or ".join(dict.fromkeys(group.column for group in groups))
+    columns = ", ".join(dict.fromkeys(group.column for group in groups))
     return [f"no level of {columns} {UNLIKE}"]
