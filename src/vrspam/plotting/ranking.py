@@ -11,8 +11,9 @@ from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.roc import checked_scores, positive_rows
-from vrspam.metrics.thresholds import effective_share, reliability, wilson
-from vrspam.model.drawing import score_edges
+from vrspam.metrics.thresholds import effective_share, reliability
+from vrspam.pictures.calibration import plan_calibration
+from vrspam.pictures.scores import score_edges
 from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
 
@@ -242,15 +243,15 @@ def plot_reliability(
             each = effective_share(positive, weights, places) * weights.mean()
             rows = [each * count for count in rows]
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
-    low, high = wilson(frequency, n)
+    plan = plan_calibration(n, probability, frequency)
     ax = style.axes_or_new(ax)
-    top = min(1.0, 1.08 * max(probability.max(), high.max()))
-    ax.plot([0, top], [0, top], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    ax.plot([0, plan.top], [0, plan.top], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     colour = style.colours()[0]
-    ax.vlines(probability, low, high, color=colour, linewidth=1.2)
-    ax.plot(probability, frequency, color=colour, marker="o", linestyle="", clip_on=False)  # whole dots on the edge too
-    ax.set_xlim(0, top)
-    ax.set_ylim(0, top)
+    ax.vlines(plan.predicted, plan.low, plan.high, color=colour, linewidth=1.2)
+    # without clipping, dots on the edge are whole too
+    ax.plot(plan.predicted, plan.observed, color=colour, marker="o", linestyle="", clip_on=False)
+    ax.set_xlim(0, plan.top)
+    ax.set_ylim(0, plan.top)
     ax.set_xlabel("predicted probability")
     ax.set_ylabel("observed frequency")
     return ax

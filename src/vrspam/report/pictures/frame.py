@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from vrspam._utils.texts import shorten_distinct, text_width
-from vrspam.model.drawing import Scale, Ticks, number_ticks
+from vrspam.pictures.scales import Scale, Ticks, number_ticks
 from vrspam.report.html import NUMBERS, Html, fragment
 from vrspam.report.pictures.marks import box, segment, words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import percent
-from vrspam.model.drawing import largest_cell
+from vrspam.pictures.pairs import largest_cell
 from vrspam.report.blocks import Cell, Folded, Grid, Paragraph, Row, Shown, Table
 from vrspam.report.page import Section
 from vrspam.report.pictures.heat_map import heat_map

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam.inspection import Shape
-from vrspam.model.drawing import common_range, shown_columns
 from vrspam.model.effects import Effect, explain, find_strongest, sum_by_column
+from vrspam.pictures.columns import common_range, shown_columns
 from vrspam.report.blocks import Bullets, Cell, Folded, Grid, Paragraph, Row, Shown, Table, number_cell
 from vrspam.report.html import Html
 from vrspam.report.page import Section

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam.metrics.thresholds import effective_share
-from vrspam.model.drawing import score_edges
+from vrspam.pictures.scores import score_edges
 from vrspam.report.blocks import Folded, Grid, Paragraph, Shown
 from vrspam.report.page import Section
 from vrspam.report.pictures.thresholds import calibration, distribution, drawn_bins, threshold_curves

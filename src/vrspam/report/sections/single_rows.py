@@ -9,7 +9,7 @@ import numpy as np
 
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.texts import percent, shorten, signed
-from vrspam.model.drawing import ADDED
+from vrspam.pictures.columns import ADDED
 from vrspam.report.blocks import Card, Facts, Grid, Paragraph, Shown, Subheading
 from vrspam.report.page import Section
 from vrspam.report.pictures.bars import bars
