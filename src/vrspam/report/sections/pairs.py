@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.texts import percent
+from vrspam._utils.texts import percent, rounded
 from vrspam.metrics.concordance import kaplan_meier
 from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Cell, Grid, Paragraph, Row, Table
@@ -74,7 +74,9 @@ def _free_of_event(shown: ShownScores, evaluation: Evaluation, times: np.ndarray
         share = float(third.free[np.searchsorted(third.times, last, side="right") - 1])
         counts = Cell(f"{third.rows:,}", third.rows), Cell(f"{third.events:,}", third.events)
         rows.append([third.name, *counts, Cell(percent(share), share)])
-    caption = f"Thirds of the rows by their score; the last column is the share without it up to {time} = {last:.4g}"
+    caption = (
+        f"Thirds of the rows by their score; the last column is the share without it up to {time} = {rounded(last, 4)}"
+    )
     numbers = Table(["scores", "rows", event, "without it"], rows, caption)
     remark = "Censored rows count as long as they were observed."
     if not shown.elsewhere:
@@ -104,7 +106,7 @@ def _order(shown: ShownScores, target: str, values: np.ndarray, scores: np.ndarr
     rows: list[Row] = []
     for number in range(n_parts):
         inside = values[part == number]
-        quartiles = [Cell(f"{value:.4g}", float(value)) for value in np.quantile(inside, (0.25, 0.5, 0.75))]
+        quartiles = [Cell(rounded(value, 4), float(value)) for value in np.quantile(inside, (0.25, 0.5, 0.75))]
         rows.append([f"{number + 1}", Cell(f"{inside.size:,}", inside.size), *quartiles])
     caption = f"Tenths of the rows by their score, the lowest first: the quartiles of {target} in each"
     numbers = Table(["tenth", "rows", "25 %", "50 %", "75 %"], rows, caption)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam._utils.findings import Fix, Note
-from vrspam._utils.texts import percent, shorten, signed
+from vrspam._utils.texts import percent, rounded, shorten, signed
 from vrspam.pictures.columns import ADDED
 from vrspam.report.blocks import Card, Facts, Grid, Paragraph, Shown, Subheading
 from vrspam.report.page import Section
@@ -64,9 +64,9 @@ def title_of(row: SingleRow, report: Report, names: Mapping[str, str]) -> str:
     outcome = report.model.outcome
     label = names["positive" if row.positive else "negative"]
     if row.time is not None and outcome.order is not None:
-        label = f"{outcome.order} {-row.time:g}"
+        label = f"{outcome.order} {rounded(-row.time, 6)}"
     elif row.time is not None:
-        label = f"{label}, {outcome.times} {row.time:g}"
+        label = f"{label}, {outcome.times} {rounded(row.time, 6)}"
     return f"Row {row.number:,}{called}: {label}"
 
 
