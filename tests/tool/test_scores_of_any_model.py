@@ -369,7 +369,7 @@ def test_words_of_the_terminal(path, capsys):
     tests = [line for line in told if " minus " in line]
     assert [line.partition(" +")[0] for line in tests] == ["new minus old", "new minus noise", "old minus noise"]
     aucs = told.index("scores AUC 95 % interval")
-    assert [line.split()[:2] for line in told[aucs + 1 : aucs + 4]] == [list(pair) for pair in auc.items()]
+    assert dict(line.split()[:2] for line in told[aucs + 1 : aucs + 4]) == auc
 
 
 def test_json_of_one_column_is_flat_and_of_several_nested(path, capsys):
@@ -563,7 +563,7 @@ def test_groups_that_do_not_differ_are_said_too(tmp_path, capsys):
     pd.DataFrame(table).to_csv(tmp_path / "scored.csv", index=False)
     command = ["evaluate", str(tmp_path / "scored.csv"), "--target", "sick", "--scores", "score", "--by", "clinic"]
     assert main(command) == 0
-    assert "no level of clinic differs from the other rows by more than chance" in " ".join(
+    assert "No level of clinic differs from the other rows by more than chance" in " ".join(
         capsys.readouterr().out.split()
     )
 
@@ -664,7 +664,7 @@ def test_pages_words_and_json_of_times_and_strata(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "concordance index" in told
     assert "known to have had died = yes first" in told
-    assert "no level of sex" in told
+    assert "No level of sex" in told
     text = page.read_text()
     for part in (
         "How long rows stay free of the event",

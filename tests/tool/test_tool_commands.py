@@ -124,7 +124,8 @@ def test_compare_explain_and_theory(folder, capsys):
     assert main(["explain", str(folder / "m.json"), "--picture", str(folder / "features.png")]) == 0
     out = capsys.readouterr().out
     assert "cholesterol, mg/dl" in out
-    assert "column town" in out
+    assert "share of its column" in out
+    assert "town=Graz" in out
     assert (folder / "features.png").read_bytes().startswith(b"\x89PNG")
     assert main(["explain", str(folder / "m.json"), "--json"]) == 0
     explained = json.loads(capsys.readouterr().out)

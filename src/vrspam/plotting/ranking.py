@@ -162,12 +162,16 @@ def plot_scores(
         ax.axvline(threshold, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
     ax.set_xlabel("score")
     ax.set_ylabel("share of the class")
-    # the legend in the corner is above all bars
-    lines = sum(1 + text.count("\n") for text in style.legend_texts(ax.get_legend_handles_labels()[1]))
-    legend = (1.6 * lines + 1.4) * style.font_points("legend.fontsize") / style.axes_points(ax)[1]
-    ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
+    _leave_room_for_legend(ax, highest)
     style.add_legend(ax, loc="upper left")
     return ax
+
+
+def _leave_room_for_legend(ax: Axes, highest: float) -> None:
+    """Let the axis reach so far that a legend in the corner is above the highest bar."""
+    lines = sum(1 + text.count("\n") for text in style.legend_texts(ax.get_legend_handles_labels()[1]))
+    share_of_legend = (1.6 * lines + 1.4) * style.font_points("legend.fontsize") / style.axes_points(ax)[1]
+    ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(share_of_legend, 0.8)) or 1.0)
 
 
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
@@ -362,7 +366,9 @@ def _labelled(
     several = {}
     for name, model_or_scores in models.items():
         values = _made_by(model_or_scores, X, chances)
-        what = repr(str(name)) if name != "" else "probability" if chances else "y_score"
+        what = "probability" if chances else "y_score"
+        if name != "":
+            what = repr(str(name))
         several[str(name)] = checked_scores(values, positive.size, what, chances).astype(np.float64)
     if not several:
         raise ValueError("there are no scores: give those of at least one model.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text, interval_text, percent
-from vrspam.report.blocks import Cell, Folded, Grid, Paragraph, Shown, Table
+from vrspam.report.blocks import Bullets, Cell, Folded, Grid, Paragraph, Shown, Table
 from vrspam.report.page import Section
 from vrspam.report.pictures.aucs import forest
+from vrspam.report.words.groups import describe_unlike
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
@@ -24,6 +25,7 @@ def groups(evaluation: Evaluation) -> Section | None:
     several = "AUCs" if evaluation.times is None else "indices"
     legend = f"▲▼: differs from the rest by more than chance. Lower {several} inside groups are normal."
     blocks: list[Shown] = [
+        _unlike(evaluation),
         Paragraph(legend),
         Folded("How this is tested", [Paragraph(_how_tested(evaluation, measure))]),
     ]
@@ -31,6 +33,12 @@ def groups(evaluation: Evaluation) -> Section | None:
         levels = [group for group in evaluation.subgroups if group.column == column]
         blocks.append(_column(column, levels, evaluation, measure))
     return Section("Groups", blocks)
+
+
+def _unlike(evaluation: Evaluation) -> Paragraph | Bullets:
+    """The levels that differ from the other rows, or that none does."""
+    sentences = describe_unlike(evaluation.subgroups)
+    return Paragraph(sentences[0]) if len(sentences) == 1 else Bullets(sentences)
 
 
 def _how_tested(evaluation: Evaluation, measure: str) -> str:

@@ -12,8 +12,9 @@ from vrspam.report.pages.evaluation import noticed_in_rows, screen_of_column, sc
 from vrspam.report.sections.beside import pair_tables
 from vrspam.report.sections.groups import groups
 from vrspam.report.sections.numbers import table_of_lift, table_of_sensitivities, table_of_thresholds
+from vrspam.report.words.auc import describe_auc
 from vrspam.report.words.comparisons import describe_tests
-from vrspam.report.words.names import name_measure
+from vrspam.report.words.names import class_names, describe_ranks, name_measure
 from vrspam.report.words.numbers import describe_measure, describe_numbers
 from vrspam.report.words.probabilities import describe_calibration
 from vrspam.report.words.thresholds import SHARES, describe_promise
@@ -52,17 +53,20 @@ def summary_of_columns(
         return [*_with_numbers(screen, outcome, first, cost_ratio, recall), taken]
 
     notes = dict.fromkeys(note for evaluation in several.values() for note in evaluation.notes)
-    measure, pairs = name_measure(outcome), several.comparison.pairs
+    measure, names, pairs = name_measure(outcome), class_names(outcome), several.comparison.pairs
     blocks: list[Shown] = [
         noticed_in_rows(list(notes), parameter),
         screen_of_column(several, name).facts,
         Paragraph(describe_tests(pairs, measure)),
         *pair_tables(measure, pairs, several.comparison.intervals),
     ]
+    if outcome.ranks:
+        blocks.append(Paragraph(describe_ranks(outcome)))
     for name, evaluation in several.items():
         numbers = {**describe_measure(outcome, evaluation), **describe_numbers(evaluation)}
         numbers["scores"] = several.columns[name].describe()
-        blocks.append(Subheading(name, [Facts(numbers), *_blocks_of_groups(evaluation)]))
+        meaning = Paragraph(describe_auc(evaluation.auc.auc, names))
+        blocks.append(Subheading(name, [Facts(numbers), meaning, *_blocks_of_groups(evaluation)]))
     return blocks
 
 
