@@ -15,7 +15,7 @@ from vrspam.measures.measure import Evaluation
 from vrspam.measures.subgroups import Subgroup
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.report.pages.report import report_page  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.report.words.auc import ExpectedAUC, describe_source, doubts_of_column, expected_auc
+from vrspam.report.words.auc import ExpectedAUC, doubts_of_column, expected_auc
 from vrspam.tool.evaluation import evaluate_rows
 from vrspam.tool.learning import curve_of
 from vrspam.tool.model import Model
@@ -152,9 +152,8 @@ def expected_of(trained: Trained, evaluation: Evaluation) -> ExpectedAUC:
     corrected = expected_auc(trained.model) if trained.kept is None else None
     if corrected is not None:
         return corrected
-    rows = "of the held-out rows" if trained.kept is None else "of rows that were kept from the training"
     auc = evaluation.auc
-    return ExpectedAUC(auc.auc, auc.low, auc.high, f"{rows}; interval: {describe_source(evaluation)}")
+    return ExpectedAUC(auc.auc, auc.low, auc.high, remark="")
 
 
 def how_kept_apart(trained: Trained) -> str:
