@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.parameters import checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows, counted_rows
@@ -28,14 +28,13 @@ from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration, Sigmoid, calibrate, scores_to_expect, signal_kept
-from vrspam.model_selection.choose_model import Selected, choose_map, choose_point, choose_point_of_blocks
+from vrspam.model_selection.choose_model import Selected, choose_map, choose_point
 from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits, of_counted_rows
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs
 from vrspam.model_selection.scoring import ROC_AUC, make_scoring
-from vrspam.model_selection.search import GridSearch
-from vrspam.model_selection.sources import FoldSource
 from vrspam.objective import PenaltyFamily
 from vrspam.pairs import TWO_CLASSES, LossChoice, Pairs, Ranked, whole_units
 from vrspam.penalties.family import PENALTIES
@@ -216,7 +215,7 @@ def number_all_rows(estimator: Any, counted: np.ndarray) -> None:
 
 def search_columns(estimator: Any, folds: FoldedRows | DeviceFolds) -> Searched:
     """Choose the penalties for the columns as they are."""
-    search = make_search(estimator, {}, getattr(folds, "pairs", TWO_CLASSES))
+    search = make_search(estimator, {}, folds.pairs)
     n_features = folds.rows.X.shape[1]
     # Bands of curves need the fits on the folds, and so do out-of-fold scores.
     coefs_bytes = 8 * n_features * folds.n_folds * search.n_points
@@ -262,12 +261,6 @@ def search_maps(estimator: Any, folds: FoldedRows, columns: ColumnsOfFrames) -> 
     return Searched(selected, reading, schema)
 
 
-def search_blocks(estimator: Any, source: FoldSource, correct: bool = True) -> Searched:
-    """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-    selected = choose_point_of_blocks(source, make_search(estimator, {}), correct)
-    return Searched(selected, "the rows came in blocks and were not kept; fit reads curves from rows in memory")
-
-
 def make_search(estimator: Any, maps: Mapping[str, Any], pairs: Pairs = TWO_CLASSES) -> GridSearch:
     """The grid, how it is solved, and how the point, and the map, are chosen, from the parameters of an estimator."""
     rule = estimator.selection
@@ -302,10 +295,15 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: Pairs = TWO_CLAS
 
 def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: Schema | None) -> dict[str, Any]:
     """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
-    cst = Parameter("monotonic_cst")
     if estimator.bounds is not None:
-        words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
-        raise WordedError(words, bounds=Parameter("bounds"), linear=Parameter("features", "linear"), cst=cst)
+        raise VrspamError(
+            Fix("bounds"),
+            " are limits of the coefficients of columns: use ",
+            Fix("features", "linear"),
+            ", or ",
+            Fix("monotonic_cst"),
+            " for curves and trees.",
+        )
     signs = directions_of(estimator, names_of(estimator), estimator.n_features_in_)
     if signs is None:
         return maps
@@ -315,16 +313,23 @@ def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: Schema | None) 
     able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
     others = tuple(dict.fromkeys(name.partition(" ")[0] for name in maps if name not in able))
     if not able:
-        words = "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', "
-        words += "'boosted' or 'auto', or leave {cst} out."
-        raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
+        raise VrspamError(
+            f"{', '.join(others)} cannot keep a score rising or falling with a column: use ",
+            Fix("features", "additive"),
+            ", 'standardized', 'boosted' or 'auto', or leave ",
+            Fix("monotonic_cst"),
+            " out.",
+        )
     only_l2 = PENALTIES[estimator.penalty].ridge_without_l1 and np.array_equal(np.atleast_1d(estimator.l1s), [0.0])
     if not only_l2 and any(new.kind != "standardized" for new in able.values()):
-        raise WordedError(
-            "Curves that must rise or fall allow only l2: leave {l1s} and {penalty} out, or use {lines}.",
-            l1s=Parameter("l1s"),
-            penalty=Parameter("penalty"),
-            lines=Parameter("features", "standardized"),
+        raise VrspamError(
+            "Curves that must rise or fall allow only l2: leave ",
+            Fix("l1s"),
+            " and ",
+            Fix("penalty"),
+            " out, or use ",
+            Fix("features", "standardized"),
+            ".",
         )
     if others:
         warn(MapsLeftOut(others))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -26,14 +26,20 @@ from vrspam.tool.facts import make_model, training_facts
 from vrspam.tool.folds import folds_in_options, split_off
 from vrspam.tool.model import Model
 from vrspam.tool.notes import notes_of_warnings
-from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import ReportPlan, TrainOptions, TrainPlan
 from vrspam.tool.recipes import NOTHING_TO_LEARN, Fit, Recipe, choose_recipe
+from vrspam.tool.signatures import takes
 from vrspam.tool.table import OpenedTable
 
 
-@takes(TrainPlan)
+@takes(TrainOptions)
 def train(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[TrainOptions],
 ) -> Model:
     """Train a model on a table: every choice is made by cross-validation and recorded in the model.
 
@@ -92,7 +98,8 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         if diagnosis.constant and len(diagnosis.constant) == len(table.schema.columns):
             raise ValueError(NOTHING_TO_LEARN)
 
-        part, kept = table, None
+        kept: np.ndarray | None = None
+        part = table
         if holdout is not None:
             with folds_in_options(table, plan):
                 others, kept = split_off(table, holdout, plan.random_state)
