@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from vrspam.data.first_look import request_of
 from vrspam.data.readers.problems import Problems
-from vrspam.data.request import request_of
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.tables.frames import texts_of
 from vrspam.tables.kinds.dates import Dates
+from vrspam.tool.scoring import open_rows, score_blocks
 
 Columns = Mapping[str, np.ndarray]
 
@@ -33,7 +34,7 @@ def columns_of_file(model: Any, path: Any, **reading: Any) -> dict[str, np.ndarr
     schema = model.schema.without_target()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what training has said
-        source, problems = model.open(path, labels=False, **reading).source, Problems("skip", True)
+        source, problems = open_rows(model, path, labels=False, **reading).source, Problems("skip", True)
         blocks = list(source.blocks(request_of(schema)._replace(lenient=True), 10_000, problems))
     raw = pa.concat_tables([pa.Table.from_batches([block.table]) for block in blocks])
     read, _ = schema.read(raw)
@@ -55,8 +56,8 @@ def scores_of_file(model: Any, path: Path, **reading: Any) -> np.ndarray:
     """The scores of all rows by the model itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        chunks = model.open(path, labels=False, skip_errors=True, **reading)
-        return np.concatenate([block.scores for block in model.score_chunks(chunks)])
+        rows = open_rows(model, path, labels=False, on_error="skip", **reading)
+        return np.concatenate([block.scores for block in score_blocks(model, rows.read())])
 
 
 def columns_of_frame(frame: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -39,6 +39,7 @@ from vrspam.model.inputs import Column as ScoredColumn
 from vrspam.model.inputs import Input
 from vrspam.model.model import Model as ExportedModel
 from vrspam.tool import load_model, save_model, train
+from vrspam.tool.scoring import open_rows, score_blocks
 
 NEAR = 1e-12  # of the spread of the scores and of the score itself
 
@@ -216,8 +217,8 @@ class OfAFile:
         self.to_model = model.to_model
 
     def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
-        chunks = self.model.open(frame, labels=False, skip_errors=True, allow_missing=list(frame.columns))
-        return np.concatenate([block.scores for block in self.model.score_chunks(chunks)])
+        rows = open_rows(self.model, frame, labels=False, on_error="skip", allow_missing=list(frame.columns))
+        return np.concatenate([block.scores for block in score_blocks(self.model, rows.read())])
 
 
 def stored(frame: pd.DataFrame, y: np.ndarray, name: str) -> OfAFile:

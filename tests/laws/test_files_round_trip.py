@@ -23,6 +23,7 @@ from vrspam.features.parts import Parts
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.tool import ModelFileError, export_model, load_model, modelfile, save_model, train
 from vrspam.tool.modelfile import model_to_dict, pack, unpack
+from vrspam.tool.scoring import open_rows
 
 KINDS = ("number", "whole", "gaps", "constant", "category", "flag", "date", "decimal comma")
 FEATURES = ("linear", "standardized", "additive", "kernel alone 1", "trees 2", "forest", "boosted", "auto")
@@ -88,7 +89,8 @@ def check_round_trip(model, rows, folder):
 
 def rows_for(model, table):
     """The rows as the model's score takes them: text and dates read as numbers, columns in the order of the schema."""
-    [(rows, *_)] = model.open(table, labels=False)
+    [block] = open_rows(model, table, labels=False).blocks()
+    rows = block.rows
     return rows.to_pandas()
 
 

@@ -27,6 +27,7 @@ from laws_support import batches, draw_batch
 from sklearn.metrics import roc_auc_score
 
 from vrspam.tool import load_model
+from vrspam.tool.scoring import open_rows, score_blocks
 
 NEAR = 1e-9  # of the spread of the scores
 
@@ -178,13 +179,10 @@ class Travel:
         texts = self.numbers_as_categories()
         for library in ("pandas", "polars"):
             frame = getattr(self.table, library)(texts)
-            chunks = self.model.open(frame, labels=False, keep_errors=True)
+            stream = open_rows(self.model, frame, labels=False, on_error="keep")
             found = np.full(self.table.rows, np.nan)
-            blocks = list(self.model.score_chunks(chunks))
-            kept = [
-                place for place in range(self.table.rows) if place not in {b.place for x in blocks for b in x.broken}
-            ]
-            found[kept] = np.concatenate([block.scores for block in blocks])
+            for block in score_blocks(self.model, stream.read()):
+                found[block.table.places - 1] = block.scores
             self.near(found, self.scores, f"a frame of {library}")
 
     def numbers_as_categories(self) -> dict[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
 from vrspam.pairs import whole_units
 from vrspam.tool import check, compare, evaluate, load_model, make_report, predict, report_page, save_model, train
+from vrspam.tool.scoring import open_rows
 
 AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")
 
@@ -116,7 +117,7 @@ def test_exports_have_a_score_and_no_label(kind, request):
     import onnxruntime
 
     model, new = request.getfixturevalue(kind), trial(2) if kind == "survival" else clicks(2)
-    expected = np.concatenate([model.score(block[0]) for block in model.open(new, labels=False)])
+    expected = np.concatenate([model.score(block.rows) for block in open_rows(model, new, labels=False).blocks()])
     namespace: dict = {}
     exec(to_python(model), namespace)
     assert "label" not in namespace

@@ -14,11 +14,11 @@ from vrspam._utils.findings import Fix
 from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam._utils.warnings import warn
+from vrspam.data.first_look import first_look, refuse_unread, request_of
 from vrspam.data.readers.block import Block, as_table
 from vrspam.data.readers.csv_codes import LateCodes
 from vrspam.data.readers.npy import open_npy
 from vrspam.data.readers.problems import Problems
-from vrspam.data.request import first_look, refuse_unread, request_of
 from vrspam.data.source import Source
 from vrspam.tables import columns as learned_columns
 from vrspam.tables.columns import NumberColumn
@@ -117,7 +117,7 @@ def schema_of(
 
         schema = read_until_typed(read)
         if not schema.columns:
-            raise DataError(NO_FEATURE, path=source.paths[0])
+            raise DataError(NO_FEATURE.format(path=source.paths[0]))
     else:
         schema = _schema_of_array(source, target, columns)
         schema = _scanned(source, schema, TableLearner(), means, labels, problems, progress)

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from vrspam import __version__
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
-from vrspam.data.chunks import DENSE_ABOVE
 from vrspam.data.readers.text_file import DAMAGED, open_text
 from vrspam.tables.errors import DataError
+from vrspam.tables.schema import DENSE_ABOVE
 
 
 @dataclass(frozen=True)

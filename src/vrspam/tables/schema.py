@@ -22,6 +22,9 @@ from vrspam.tables.writing import Writing
 
 Label = bool | int | float | str
 
+#: Rows are handed out dense when more than this share of their entries can be other than zero.
+DENSE_ABOVE = 0.1
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -107,6 +110,12 @@ class Schema:
         if self.width is not None and not self.numeric:
             return self.width
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
+
+    @property
+    def is_mostly_zeros(self) -> bool:
+        """Whether most entries of X are zero: in LIBSVM files, and where categories make most of its columns."""
+        few_columns = len(self.numeric) + len(self.categorical) <= DENSE_ABOVE * self.n_features
+        return self.width is not None or few_columns
 
     def made(self) -> dict[str, tuple[Any, str]]:
         """For each column of numbers read from another one: that other column, and its part ("" for the whole)."""
@@ -218,6 +227,22 @@ class Schema:
         if self.fill is None or self.width is not None:
             return self
         return replace(self, fill=(float("nan"),) * len(self.numeric))
+
+    def without(self, source: Any) -> Schema:
+        """Return the schema without a column of the table, and without the columns of numbers read from it."""
+        gone = {name for name, (column, _) in self.made().items() if column == source} | {source}
+        places = [place for place, name in enumerate(self.numeric) if name not in gone]
+        return replace(
+            self,
+            numeric=tuple(self.numeric[place] for place in places),
+            categorical={name: values for name, values in self.categorical.items() if name != source},
+            fill=None if self.fill is None else tuple(self.fill[place] for place in places),
+            readings={name: kind for name, kind in self.readings.items() if name != source},
+            ranges={name: ends for name, ends in self.ranges.items() if name not in gone},
+            grouped=tuple(name for name in self.grouped if name != source),
+            identifiers=tuple(name for name in self.identifiers if name != source),
+            source=tuple(name for name in self.source if name != source),
+        )
 
     def without_target(self) -> Schema:
         """Return the schema for files that carry no labels (prediction)."""

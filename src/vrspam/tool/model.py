@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.data import Chunks, Schema
-from vrspam.data.readers.ahead import read_ahead
-from vrspam.data.readers.block import BrokenRow
-from vrspam.data.source import Source
+from vrspam.data import Schema
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import CategoryPart, ColumnBlock, Effect, LinePart, Parts
@@ -32,9 +28,8 @@ from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.report.words.names import describe_higher
-from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
+from vrspam.tables.frames import check_frame, columns_of, is_frame
 from vrspam.tables.schema import Label
-from vrspam.tables.unseen import far_outside
 
 MOST_ROWS = 1_000
 _ENOUGH = 20  # a fingerprint of fewer rows proves nothing
@@ -185,19 +180,6 @@ def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> d
         of_parts = np.hstack([of_parts, together])
     ones = np.ones(of_parts.shape[1])
     return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
-
-
-class ScoredBlock(NamedTuple):
-    """Scores of a block of rows, which of them are positive (None without labels), columns handed on, broken rows.
-
-    `far` says which rows have a number far outside the range of training; None where ranges are not known.
-    """
-
-    scores: np.ndarray
-    positive: np.ndarray | None
-    kept: Any = None
-    broken: Sequence[BrokenRow] = ()
-    far: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,58 +370,3 @@ class Model:
                 "explained."
             )
         return self.shapes.parts(X, self.score(X))
-
-    def open(
-        self,
-        path: Any,
-        *,
-        labels: bool,
-        keep: Any = (),
-        skip_errors: bool = False,
-        keep_errors: bool = False,
-        progress: bool = False,
-        allow_missing: Sequence[str] = (),
-        **reading: Any,
-    ) -> Chunks:
-        """Open a file with the columns of this model; `reading` is that of `vrspam.data.readers.Source.open`.
-
-        Indices of LIBSVM files start as they did in training, unless told otherwise. A category that training did not
-        have sets all indicators of its column to 0. Text in columns of numbers counts as missing; rows without a label
-        are left out. With `keep_errors` rows that cannot be scored keep their places.
-        """
-        schema = self.schema if labels else self.schema.without_target()
-        return Chunks(
-            Source.open(path, zero_based_before=self.schema.zero_based, trained=self.schema.writing, **reading),
-            schema,
-            unknown="ignore",
-            keep=keep,
-            on_error="skip" if skip_errors else "keep" if keep_errors else "raise",
-            progress=progress,
-            raw=True,
-            lenient=True,
-            compared=True,
-            allow_missing=allow_missing,
-        )
-
-    def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
-        """Score the chunks that `open` returned, block by block, in the order of the rows."""
-
-        def scored(block: tuple[Any, ...]) -> ScoredBlock:
-            X, y, *more = block
-            with np.errstate(over="ignore", invalid="ignore"):  # who writes the scores says which are not finite
-                scores = np.empty(0) if X is None else self.score(X)
-            unseen = chunks.unseen
-            far = None if unseen is None else np.zeros(scores.size, dtype=bool)
-            columns = None if X is None else columns_of(X)
-            for j, name in enumerate(self.schema.numeric if X is not None else ()):
-                if unseen is not None and unseen.far[name]:
-                    far = far | far_outside(numbers(columns, j), *self.schema.ranges[name])
-            positive = None if y is None else np.full(y.shape, True) if "order" in self.training else y == self.positive
-            return ScoredBlock(scores, positive, *more)._replace(far=far)
-
-        threads = blas_thread_count()
-        if threads == 1:
-            yield from map(scored, chunks)
-            return
-        with blas_threads(1):  # products of one block are small: it is faster to score several blocks at once
-            yield from read_ahead(iter(chunks), scored, threads)

@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.names import INDEPENDENT, THRESHOLD_RULES, USUAL_PENALTY, LossName, PenaltyName, Selection
-from vrspam._utils.roles import named_by
 
 NO_ROW = "there is no row {}: rows are counted from 1, the first row of the data"
 PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
@@ -546,12 +545,6 @@ def error_about(words: str, **parameters: Any) -> WordedError:
 def conflict(why: str, **parameters: Any) -> WordedError:
     """The error that options cannot be combined."""
     return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
-
-
-def holds_labels(column: str, role: str) -> WordedError:
-    """The error that the column of a role is that of the labels."""
-    words = "column {column!r} holds the labels: name another with {option}"
-    return WordedError(words, column=column, option=named_by(role))
 
 
 def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:

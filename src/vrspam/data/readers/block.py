@@ -48,11 +48,11 @@ class BrokenPart(NamedTuple):
 
 
 class BrokenRow(NamedTuple):
-    """A row that cannot be used: the number of good rows before it in its block, the reason, and its kept columns."""
+    """A row that cannot be used: its number in the file, from 1, the reason, and columns as they are in the file."""
 
-    place: int
+    number: int
     reason: str
-    kept: Any
+    raw: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,17 @@ class Block:
     strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of the texts taken as missing
     broken: tuple[BrokenPart, ...] = ()  # `Source.blocks` reports it
     raw: Any = None  # the table before text was read as numbers and dates, if it was
+
+    @property
+    def n_rows(self) -> int:
+        """Number of its rows, with those that could not be read, as far as known."""
+        return self.rows + sum(part.rows or 0 for part in self.broken)
+
+    def numbers(self, first: int) -> np.ndarray:
+        """The number of each row in the file, if the block begins with row `first`; unread rows count, too."""
+        unread = np.cumsum([0, *(part.rows or 0 for part in self.broken)])
+        rows = np.arange(self.rows)
+        return first + rows + unread[np.searchsorted([part.place for part in self.broken], rows, side="right")]
 
     def split(self, most_rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most so many rows."""
