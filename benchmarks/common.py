@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,17 @@ def where_and_when() -> str:
 
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}"
     return f"{datetime.date.today()}, {versions}, {processor()}, {os.cpu_count()} cores"
+
+
+def made_by(module: str, commit: str = "") -> str:
+    """The command that is running, and the commit that it runs: the first line of a page of results.
+
+    A copy of the tree that has no history cannot tell its commit: then it is an option of the command.
+    """
+    program = ["git", "rev-parse", "--short=8", "HEAD"]
+    known = commit or subprocess.run(program, capture_output=True, text=True, cwd=ROOT, check=False).stdout.strip()
+    command = shlex.join(["python", "-m", f"benchmarks.{module}", *sys.argv[1:]])
+    return f"Command: `{command}`. Commit: {known or 'not known'}."
 
 
 def processor() -> str:

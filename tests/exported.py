@@ -22,7 +22,7 @@ from vrspam.data.readers.problems import Problems
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.tables.frames import texts_of
 from vrspam.tables.kinds.dates import Dates
-from vrspam.tool.scoring import open_rows, score_blocks
+from vrspam.tool.score_blocks import open_rows, score_blocks
 
 Columns = Mapping[str, np.ndarray]
 

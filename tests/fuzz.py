@@ -27,7 +27,6 @@ from unittest import mock
 
 import numpy as np
 from exact_oracle import ExactProblem
-from fuzz_cells import run_case as run_cells
 from scipy import sparse
 
 from vrspam import (
@@ -313,6 +312,13 @@ ROUTES: dict[str, Callable[[Case], Iterator[Claim]]] = {
 
 
 FROM_MOMENTS = ("partial_fit", "fit_stream", "subtraction", "window", "fit_moments, coarse products", "last product")
+
+
+def run_cells(seed: int) -> list[str]:
+    """What is wrong with some cells of text; these alone need pandas, polars and pyarrow."""
+    from fuzz_cells import run_case
+
+    return run_case(seed)
 
 
 #: Routes without a certificate: what is wrong with the case of a seed.

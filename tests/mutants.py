@@ -11,6 +11,11 @@ if none does. Reasons why a survivor changes nothing that can be seen stand in `
 
 Each mutant runs in a process of its own, forked from one that has imported the libraries; an import hook hands it the
 changed module, and the tree stays as it is.
+
+Tests that cannot be collected, because a package is not installed, judge nothing; the mathematics needs NumPy, SciPy,
+scikit-learn, Numba, joblib, narwhals, pytest, Hypothesis, typer and rich alone. `--only` chooses mutants by their names
+(`--only tables/`), and `--leave` leaves some out. `--seconds` ends a run: the next one goes on where it was. All
+that is kept lies in the folder `.mutants`, which may go to another machine, there and back.
 """
 
 from __future__ import annotations
@@ -45,15 +50,19 @@ KEPT = ROOT / ".mutants"
 PAGE = ROOT / "docs" / "results" / "mutants.md"
 REASONS = Path(__file__).with_suffix(".toml")
 TARGETS = (
+    "comparable.py",
     "objective/*.py",
     "penalties/*.py",
+    "pairs/*.py",
     "moments/*.py",
     "metrics/*.py",
     "model_selection/correction.py",
     "model_selection/selection.py",
-    "tables/texts.py",
+    "tables/kinds/*.py",
 )
 FOLDERS = ("objective", "moments", "metrics", "model_selection", "solvers", "estimators", "tables", "laws")
+#: Files that no mutant needs: checks of scikit-learn, journeys and forged files, which take long and ask for much else.
+LEFT_OUT = ("test_estimator_checks.py", "test_journeys.py", "test_faults.py", "test_replaced_files.py")
 SLOWEST = 8.0  # seconds of a test that is asked
 MOST = 25.0  # seconds of tests for one mutant
 LIBRARIES = (
@@ -377,47 +386,80 @@ def import_libraries() -> None:
 
 
 def test_files() -> list[str]:
-    found = [path for folder in FOLDERS for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
-    slow = ("test_estimator_checks.py",)
-    return [path.relative_to(ROOT).as_posix() for path in found if path.name not in slow]
+    """The files of tests that judge mutants, the longest first."""
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
+    paths.sort(key=lambda path: -path.stat().st_size)
+    return [path.relative_to(ROOT).as_posix() for path in paths if path.name not in LEFT_OUT]
 
 
 def map_path(file: str) -> Path:
     return KEPT / "map" / (file.replace("/", "-") + ".json")
 
 
-def measure_file(file: str) -> int:
-    """Write which tests of a file reach which lines."""
-    import coverage
+class Reach:
+    """Which tests reach which lines of the modules: by sys.monitoring, or before Python 3.12 by sys.settrace."""
 
-    package = SOURCE / "vrspam"
-    watched = coverage.Coverage(
-        data_file=None, config_file=False, include=[str(package / module) for module in modules()], messages=False
-    )
+    def __init__(self) -> None:
+        package = SOURCE / "vrspam"
+        self.modules = {str(package / module): module for module in modules()}
+        self.tests: dict[tuple[str, int], set[str]] = defaultdict(set)
+        self.test = ""
+
+    def watch(self) -> None:
+        if sys.version_info < (3, 12):
+            sys.settrace(self._enter)
+        else:
+            tool, events = sys.monitoring.COVERAGE_ID, sys.monitoring.events
+            sys.monitoring.use_tool_id(tool, "mutants")
+            sys.monitoring.register_callback(tool, events.LINE, self._line)
+            sys.monitoring.set_events(tool, events.LINE)
+
+    def start(self, test: str) -> None:
+        """From here on lines are reached by this test."""
+        self.test = test
+        if sys.version_info >= (3, 12):
+            sys.monitoring.restart_events()
+
+    def _add(self, path: str, line: int) -> None:
+        module = self.modules.get(path)
+        if module and self.test:
+            self.tests[module, line].add(self.test)
+
+    def _line(self, code: Any, line: int) -> Any:
+        self._add(code.co_filename, line)
+        if sys.version_info >= (3, 12):
+            return sys.monitoring.DISABLE  # until the next test
+
+    def _enter(self, frame: Any, event: str, argument: Any) -> Any:
+        return self._step if frame.f_code.co_filename in self.modules else None
+
+    def _step(self, frame: Any, event: str, argument: Any) -> Any:
+        if event == "line":
+            self._add(frame.f_code.co_filename, frame.f_lineno)
+        return self._step
+
+
+def measure_file(file: str) -> int:
+    """Write which tests of a file reach which lines, and their seconds; those that fail are not asked."""
+    reach = Reach()
 
     class Contexts(Chosen):
         def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
-            watched.switch_context(nodeid)
+            reach.start(nodeid)
 
     plugin = Contexts()
-    watched.start()
+    reach.watch()
     pytest_run([file], [plugin])
-    watched.stop()
-    data = watched.get_data()
     names = sorted(set(plugin.seconds) - plugin.failed)
     places = {name: place for place, name in enumerate(names)}
-    lines: dict[str, dict[int, list[int]]] = {}
-    for measured in data.measured_files():
-        reached = {
-            line: [places[name] for name in tests if name in places]
-            for line, tests in data.contexts_by_lineno(measured).items()
-        }
-        reached = {line: tests for line, tests in reached.items() if tests}
+    lines: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    for (module, line), tests in sorted(reach.tests.items()):
+        reached = sorted(places[name] for name in tests if name in places)
         if reached:
-            lines[Path(measured).relative_to(package).as_posix()] = reached
-    found = {"seconds": {name: round(plugin.seconds[name], 3) for name in names}, "lines": lines}
+            lines[module][line] = reached
+    measured = {"seconds": {name: round(plugin.seconds[name], 3) for name in names}, "lines": lines}
     map_path(file).parent.mkdir(parents=True, exist_ok=True)
-    map_path(file).write_text(json.dumps(found))
+    map_path(file).write_text(json.dumps(measured))
     return 0
 
 
@@ -522,15 +564,16 @@ def run(options: argparse.Namespace) -> None:
     until = time.time() + options.seconds
     import_libraries()
     sample = draw(options.sample, options.seed)
-    known = verdicts()
+    judged = verdicts()
     if options.survivors:
         sample = [mutant for mutants in all_mutants().values() for mutant in mutants]
-        survived = {key for key, found in known.items() if found["verdict"] == "survived"}
+        survived = {key for key, record in judged.items() if record["verdict"] in ("survived", "untested")}
         sample = [mutant for mutant in sample if mutant.key in survived]
     else:
-        sample = [mutant for mutant in sample if mutant.key not in known]
-    if options.only:
-        sample = [mutant for mutant in sample if options.only in mutant.key]
+        sample = [mutant for mutant in sample if mutant.key not in judged]
+    sample = [mutant for mutant in sample if options.only in mutant.key]
+    if options.leave:
+        sample = [mutant for mutant in sample if options.leave not in mutant.key]
     tests = Tests(usable_tests(options.workers))
     counts: Counter[str] = Counter()
     KEPT.mkdir(exist_ok=True)
@@ -611,7 +654,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no mutant after so many seconds")
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds for one file of tests, while measuring")
     parser.add_argument("--only", default="", help="mutants whose name has this in it")
-    parser.add_argument("--survivors", action="store_true", help="try those again that survived")
+    parser.add_argument("--leave", default="", help="no mutants whose name has this in it")
+    parser.add_argument(
+        "--survivors", action="store_true", help="try those again that survived, or that no test reached"
+    )
     parser.add_argument("--again", action="store_true", help="measure every file again")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()

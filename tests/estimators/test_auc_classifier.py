@@ -7,8 +7,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from helpers import CONTAINERS, DTYPES, make_data
@@ -59,6 +57,7 @@ def test_labels_of_any_type(labels):
 
 
 def test_object_labels_from_a_frame():
+    pd = pytest.importorskip("pandas")
     X, y = make_data()
     target = pd.Series(np.array(["sick", "well"])[y], dtype=object)
     assert AUCClassifier().fit(X, target).classes_.tolist() == ["sick", "well"]
@@ -74,6 +73,8 @@ def test_score_is_zero_half_way_between_the_class_means():
 
 
 def test_frames_bring_feature_names():
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
     X, y = make_data(d=3)
     names = ["age", "Größe", "weight"]
     for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):

@@ -1,7 +1,6 @@
 """Several classes: against one fit for each class, against moments of each pair, and against Hand & Till by pairs."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
@@ -118,6 +117,7 @@ def test_a_class_without_weight_is_no_class():
 
 
 def test_frames_keep_their_names_and_probabilities_come_from_calibration():
+    pd = pytest.importorskip("pandas")
     X, y = several_classes()
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = OneVsRestAUC().fit(frame, y)

@@ -39,7 +39,7 @@ from vrspam.model.inputs import Column as ScoredColumn
 from vrspam.model.inputs import Input
 from vrspam.model.model import Model as ExportedModel
 from vrspam.tool import load_model, save_model, train
-from vrspam.tool.scoring import open_rows, score_blocks
+from vrspam.tool.score_blocks import open_rows, score_blocks
 
 NEAR = 1e-12  # of the spread of the scores and of the score itself
 

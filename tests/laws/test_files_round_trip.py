@@ -23,7 +23,7 @@ from vrspam.features.parts import Parts
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.tool import ModelFileError, export_model, load_model, modelfile, save_model, train
 from vrspam.tool.modelfile import model_to_dict, pack, unpack
-from vrspam.tool.scoring import open_rows
+from vrspam.tool.score_blocks import open_rows
 
 KINDS = ("number", "whole", "gaps", "constant", "category", "flag", "date", "decimal comma")
 FEATURES = ("linear", "standardized", "additive", "kernel alone 1", "trees 2", "forest", "boosted", "auto")

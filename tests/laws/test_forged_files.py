@@ -24,7 +24,7 @@ from test_exports import MAPS, hostile_frame, hostile_labels
 from vrspam.export import to_onnx
 from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
 from vrspam.tool.modelfile import checksum
-from vrspam.tool.scoring import open_rows, score_blocks
+from vrspam.tool.score_blocks import open_rows, score_blocks
 
 GARBAGE: tuple = (
     *(None, "x", "", -1, 0, 10**400, 1e308, True, [], {}),

@@ -27,7 +27,7 @@ from laws_support import batches, draw_batch
 from sklearn.metrics import roc_auc_score
 
 from vrspam.tool import load_model
-from vrspam.tool.scoring import open_rows, score_blocks
+from vrspam.tool.score_blocks import open_rows, score_blocks
 
 NEAR = 1e-9  # of the spread of the scores
 

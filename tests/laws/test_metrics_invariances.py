@@ -13,8 +13,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -170,6 +168,17 @@ def assert_same(found, expected, name, tol=1e-9):
     np.testing.assert_allclose(found, expected, rtol=tol, atol=tol, equal_nan=True, err_msg=name)
 
 
+def in_pandas(values: list[Any], dtype: str | None = None) -> Any:
+    """The values as a series of pandas."""
+    return pytest.importorskip("pandas").Series(values, dtype=dtype)
+
+
+def in_polars(values: list[Any], dtype: str | None = None) -> Any:
+    """The values as a series of polars."""
+    pl = pytest.importorskip("polars")
+    return pl.Series(values, dtype=dtype and getattr(pl, dtype))
+
+
 CONTAINERS: dict[str, Callable[[list[int]], Any]] = {
     "bool": lambda s: np.array(s) > 0,
     "list of bool": lambda s: [bool(one) for one in s],
@@ -180,12 +189,12 @@ CONTAINERS: dict[str, Callable[[list[int]], Any]] = {
     **{kind: partial(np.array, dtype=kind) for kind in ("float16", "float32", "longdouble")},
     "object of int": lambda s: np.array(s, dtype=object),
     "object of bool": lambda s: np.array([bool(one) for one in s], dtype=object),
-    "pandas": pd.Series,
-    "pandas UInt8": lambda s: pd.Series(s, dtype="UInt8"),
-    "pandas boolean": lambda s: pd.Series([bool(one) for one in s], dtype="boolean"),
-    "polars": pl.Series,
-    "polars UInt8": lambda s: pl.Series(s, dtype=pl.UInt8),
-    "polars Boolean": lambda s: pl.Series([bool(one) for one in s]),
+    "pandas": in_pandas,
+    "pandas UInt8": partial(in_pandas, dtype="UInt8"),
+    "pandas boolean": lambda s: in_pandas([bool(one) for one in s], dtype="boolean"),
+    "polars": in_polars,
+    "polars UInt8": partial(in_polars, dtype="UInt8"),
+    "polars Boolean": lambda s: in_polars([bool(one) for one in s]),
     "read-only, strided": lambda s: np.repeat(np.array(s, dtype=np.uint8), 2)[::2],
 }
 

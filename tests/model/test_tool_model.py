@@ -6,6 +6,7 @@ import re
 import warnings
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
-from vrspam.tool.scoring import open_rows, score_blocks
+from vrspam.tool.score_blocks import open_rows, score_blocks
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -703,4 +704,4 @@ def test_the_squared_hinge_is_trained_saved_and_scored(folder):
     assert 0 <= curved.training["relative_gap"] < 1e-8
     for kind, match in (("hinge", "loss='hinge' is not known"), ("squared_hinge", "needs all rows in memory")):
         with pytest.raises(ValueError, match=match):
-            train(path, SICK, loss=kind, streaming=True)
+            train(path, SICK, **dict[str, Any](loss=kind, streaming=True))

@@ -28,7 +28,7 @@ from vrspam.report.words.training import describe_candidate
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.modelfile import checksum, unpack
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.scoring import open_rows
+from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.training import train
 
 INSTALLED = Path(sys.executable).with_name("vrspam")

@@ -24,7 +24,7 @@ from vrspam.metrics import roc_auc
 from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds
 from vrspam.model_selection.correction import correct
 from vrspam.model_selection.selection import Points, blend_weights, choose
-from vrspam.tool.model import parts_of_map
+from vrspam.tool.score_parts import parts_of_map
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 

@@ -6,7 +6,6 @@ import re
 import threading
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
@@ -295,6 +294,7 @@ def test_a_part_too_small_for_the_measure_does_not_stop_the_fit():
 
 @pytest.mark.usefixtures("_small_race")
 def test_grouped_categories_are_said_once_and_landmarks_are_never_more(monkeypatch):
+    pd = pytest.importorskip("pandas")
     X, y = waves()
     frame = pd.DataFrame({"x": X[:, 0], "town": [f"t{number}" for number in np.arange(900) % 45]})
     maps = {"lines": LinearFeatures(max_categories=9), "kernel": KernelFeatures(n_landmarks=7, max_categories=9)}

@@ -6,7 +6,6 @@ import pickle
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from exact_oracle import ExactProblem
 from sklearn.metrics import roc_auc_score
@@ -240,6 +239,7 @@ def test_a_fit_by_unfinished_moments_is_the_same(case, monkeypatch):
         monkeypatch.setattr(sources.RowsInMemory, "mapped_bytes", 0)
         monkeypatch.setattr(sources.RowsInMemory, "table_share", 0)
     if case == "categories":  # many of them, which are not written out
+        pd = pytest.importorskip("pandas")
         codes = np.random.default_rng(2).integers(0, 60, 900)
         X = pd.DataFrame(X).set_axis(list("abcdef"), axis=1).assign(town=[f"t{code}" for code in codes])
         y = (y + (codes < 10) > 0).astype(int)

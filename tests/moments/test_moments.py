@@ -5,7 +5,6 @@ import os
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
 from helpers import CONTAINERS, DTYPES, make_data, pairwise_objective
 from hypothesis import given, settings
@@ -463,7 +462,6 @@ def test_values_that_cannot_be_used(damage, match):
         ([[1.0], [2.0]], [None, "a"], "labels of different types"),
         ([[1.0], [2.0]], [1j, 0], "labels must be"),
         ([[1.0], [2.0]], np.array(["a", 3], dtype=object), "labels of different types"),
-        (pd.DataFrame({"a": pd.array([1.0, pd.NA], dtype="Float64"), "b": [True, False]}), [0, 1], "not numeric"),
         ([["a"], ["b"]], [0, 1], "not numeric"),
         (np.array([["2020"], ["2021"]], dtype="M8[Y]"), [0, 1], "not numeric"),
         (np.empty((2, 0)), [0, 1], "no features"),
@@ -472,6 +470,13 @@ def test_values_that_cannot_be_used(damage, match):
 def test_rows_that_cannot_be_used(X, y, match):
     with pytest.raises(ValueError, match=match):
         ClassMoments.from_data(X, y)
+
+
+def test_a_frame_with_gaps_cannot_be_used():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": pd.array([1.0, pd.NA], dtype="Float64"), "b": [True, False]})
+    with pytest.raises(ValueError, match="not numeric"):
+        ClassMoments.from_data(frame, [0, 1])
 
 
 @pytest.mark.parametrize("kind", ["coo", "lil", "dok", "dia", "bsr"])

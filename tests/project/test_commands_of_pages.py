@@ -66,7 +66,7 @@ COMMANDS = {
     "monotone models": ["benchmarks.monotone", "models", "--count", "3"],
     "monotone problems": ["benchmarks.monotone", "problems", "--count", "4"],
     "monotone tables": ["benchmarks.monotone", "tables", "credit", "--splits", "1"],
-    "out-of-fold scores": ["benchmarks.out_of_fold", "--sets", "1"],
+    "out-of-fold scores": ["benchmarks.out_of_fold", "--sets", "1", "--out", "RECORDS/out_of_fold.md"],
     "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
     "more partial intervals": ["benchmarks.partial_coverage", "other", "confirmation", "many", "--repeats", "2"],
     "probabilities": ["benchmarks.probabilities", "german"],

@@ -12,8 +12,8 @@ from scipy.special import expit
 from tool_data import write
 
 from vrspam.cli import main
-from vrspam.measures.outcome import Outcome
 from vrspam.metrics import AUCInterval, Estimate, calibration_measures
+from vrspam.model.outcome import Outcome
 from vrspam.report.page import paragraph
 from vrspam.report.pages.report import report_page
 from vrspam.report.pictures.bars import bars

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from helpers import hessian_and_delta, loss_of, make_data, pairwise_objective
 from scipy import linalg, sparse
@@ -156,6 +155,7 @@ def test_columns_as_they_are_take_the_same_route():
 
 
 def test_the_tool_trains_curves_on_a_short_table(short_table, tmp_path):
+    pd = pytest.importorskip("pandas")
     from vrspam.tool import load_model, save_model
     from vrspam.tool.training import train
 

@@ -17,7 +17,7 @@ from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
 from vrspam.pairs import whole_units
 from vrspam.tool import check, compare, evaluate, load_model, make_report, predict, report_page, save_model, train
-from vrspam.tool.scoring import open_rows
+from vrspam.tool.score_blocks import open_rows
 
 AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")
 

@@ -19,8 +19,10 @@ from vrspam.data import Schema
 from vrspam.data.table import Origin, Table
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.model_selection.hashing import HashFolds
-from vrspam.tool.model import Scaling, spread, undo_linear_map
+from vrspam.moments.class_moments import spread
 from vrspam.tool.plan import TrainPlan
+from vrspam.tool.scaling import Scaling
+from vrspam.tool.score_parts import undo_linear_map
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from vrspam.data.readers.block import Block, BrokenRow, as_table
 from vrspam.data.readers.problems import NoLabel, Problems
-from vrspam.tables.encode import INFINITE, BadRows, check_dense, check_sparse, encode_table, note_rows
+from vrspam.tables.encode import BadRows, check_dense, check_sparse, encode_table, infinite_in, note_rows
 from vrspam.tables.schema import Schema
 
 
@@ -53,7 +53,7 @@ class TypedRows:
             return _chosen_columns(block.X, schema.keeping_missing(), bad, zero_based)
         for name in schema.numeric:
             values = block.table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
-            note_rows(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
+            note_rows(np.isinf(values)[:, np.newaxis], (name,), infinite_in, bad)
         return as_table(block.table, schema.columns)
 
 

@@ -268,12 +268,12 @@ class Schema:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return the schema that `to_dict` wrote; raise an error if it is invalid."""
-        refusal = "{problem}; give what Schema.to_dict wrote"
         keys = {attribute.name for attribute in fields(cls)}
         if isinstance(plain, Mapping):
             plain = {**_OPTIONAL, **plain}
         if not isinstance(plain, Mapping) or set(plain) != keys:
-            raise DataError(refusal, problem=f"this is not a schema (its keys must be {', '.join(sorted(keys))})")
+            names = ", ".join(sorted(keys))
+            raise NoSchema(f"its keys must be {names}")
         try:
             return cls(
                 numeric=_names(plain["numeric"]),
@@ -292,7 +292,19 @@ class Schema:
                 writing=None if plain["writing"] is None else Writing.from_dict(plain["writing"]),
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise DataError(refusal, problem=f"this is not a schema ({error})") from error
+            raise NoSchema(str(error)) from error
+
+
+class NoSchema(DataError):
+    """Plain values are no schema: `problem` says why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        self.problem = f"this is not a schema ({reason})"
+        super().__init__(f"{self.problem}; give what Schema.to_dict wrote")
+
+    def __reduce__(self) -> tuple[type[NoSchema], tuple[str]]:
+        return type(self), (self.reason,)
 
 
 TableSchema = Schema  # its name where estimators keep it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from vrspam._utils.findings import Finding
 from vrspam.checks.diagnose import Diagnosis, diagnose, merged
@@ -16,15 +16,21 @@ from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.data.rows import RowSample, as_in_file
 from vrspam.data.table import Table
 from vrspam.tool.folds import can_keep_together
-from vrspam.tool.plan import CHECKED, TrainPlan, takes
+from vrspam.tool.plan import CheckOptions, TrainPlan
 from vrspam.tool.request import table_request
+from vrspam.tool.signatures import takes
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 
 
-@takes(TrainPlan, CHECKED)
+@takes(CheckOptions)
 def check(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[CheckOptions],
 ) -> list[Finding]:
     """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 

@@ -15,9 +15,9 @@ from vrspam.data import DataError
 from vrspam.measures.compare import Comparison
 from vrspam.measures.compare import compare as compare_columns
 from vrspam.measures.measure import Evaluation, measure
-from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import judge_levels
+from vrspam.model.outcome import Outcome
 from vrspam.report.words.auc import doubts_of_column
 from vrspam.report.words.names import describe_ranks
 from vrspam.tool.model import Model

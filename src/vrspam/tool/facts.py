@@ -15,12 +15,14 @@ from vrspam.inspection import Shapes
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import AUCInterval
 from vrspam.metrics.thresholds import ChosenThreshold
+from vrspam.model.fingerprint import Fingerprint
 from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
 from vrspam.tables.schema import Schema
-from vrspam.tool.model import Fingerprint, Model, parts_of_map, undo_linear_map
+from vrspam.tool.model import Model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.recipes import Fit
+from vrspam.tool.score_parts import parts_of_map, undo_linear_map
 
 
 def training_facts(plan: TrainPlan, fit: Fit, diagnosis: Diagnosis) -> dict[str, Any]:

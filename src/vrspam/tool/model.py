@@ -2,184 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from vrspam.data import Schema
-from vrspam.features import FeatureMap
-from vrspam.features.encoders import Indicators
-from vrspam.features.parts import CategoryPart, ColumnBlock, Effect, LinePart, Parts
+from vrspam.features.parts import CategoryPart, Effect, LinePart, Parts
 from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import Shapes, distinct
-from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import ChosenThreshold
+from vrspam.model.fingerprint import Fingerprint
 from vrspam.model.inputs import named_columns
 from vrspam.model.model import Label as ScoreLabel
 from vrspam.model.model import Model as ExportedModel
+from vrspam.model.outcome import Outcome, describe_higher
 from vrspam.model_selection.calibration import Calibration
-from vrspam.model_selection.hashing import row_hashes
-from vrspam.moments import ClassMoments
-from vrspam.moments.class_moments import spread
-from vrspam.report.words.names import describe_higher
 from vrspam.tables.frames import check_frame, columns_of, is_frame
 from vrspam.tables.schema import Label
-
-MOST_ROWS = 1_000
-_ENOUGH = 20  # a fingerprint of fewer rows proves nothing
-_DIGITS = 16
-
-
-@dataclass(frozen=True)
-class Fingerprint:
-    """Hashes of at most 1,000 different training rows, each with the same random salt."""
-
-    salt: str
-    rows: frozenset[str] = field(default_factory=frozenset)
-
-    @classmethod
-    def of(cls, rows: Any, seed: int) -> Fingerprint:
-        """Hash some of these rows: an arrow table of the feature columns, or an array."""
-        numbers, counts = np.unique(row_numbers(rows), return_counts=True)
-        alone = numbers[counts == 1]  # rows that occur once say most about a file
-        if alone.size > MOST_ROWS:
-            alone = np.random.default_rng(seed).choice(alone, MOST_ROWS, replace=False)
-        salt = secrets.token_hex(8)
-        return cls(salt, frozenset(_digests(alone, salt)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"salt": self.salt, "rows": sorted(self.rows)}
-
-    def find(self, rows: Any) -> set[str]:
-        """The hashes of training rows among these rows."""
-        return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if self.rows else set()
-
-    def sentences(self, found: set[str]) -> list[str]:
-        """A warning, if many training rows were found."""
-        many = 0.5  # a file with this share of the fingerprint's rows is taken for the training file
-        if len(self.rows) < _ENOUGH or len(found) < many * len(self.rows):
-            return []
-        share = 100.0 * len(found) / len(self.rows)
-        return [
-            f"about {share:.0f} % of the rows that the model was trained on are in this file, so these measures are "
-            "too good: give rows that the model has not seen"
-        ]
-
-
-def row_numbers(rows: Any) -> np.ndarray:
-    """A 64-bit number for each row that depends on its values alone."""
-    if sparse.issparse(rows) or isinstance(rows, np.ndarray):
-        return row_hashes(rows)
-    import pyarrow as pa
-
-    columns = []  # numbers as they are, and a number for each text; missing values have a number of their own
-    for column in rows.columns:
-        if pa.types.is_floating(column.type):
-            values = column.to_numpy()
-            columns.append(np.where(np.isnan(values), -7.25e77, values))
-            continue
-        coded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
-        texts = coded.dictionary.to_pylist()
-        hashes = [hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6] for text in texts]
-        numbers = np.array([*(int.from_bytes(one, "big") for one in hashes), -1], dtype=np.float64)
-        columns.append(numbers[coded.indices.fill_null(len(texts)).to_numpy()])
-    return row_hashes(np.stack(columns, axis=1)) if columns else np.zeros(rows.num_rows, dtype=np.uint64)
-
-
-def _digests(numbers: np.ndarray | Sequence[int], salt: str) -> list[str]:
-    start = hashlib.sha256(salt.encode())
-    found = []
-    for number in np.asarray(numbers, dtype="<u8"):
-        one = start.copy()
-        one.update(number.tobytes())
-        found.append(one.hexdigest()[:_DIGITS])
-    return found
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Standardisation of encoded rows. Sparse rows are not centred: the AUC depends only on differences of rows."""
-
-    centre: np.ndarray
-    deviations: np.ndarray
-
-    @classmethod
-    def of(cls, moments: ClassMoments, is_sparse: bool) -> Scaling:
-        """Round to 40 bits: the last bits of sums depend on the machine, and folds drawn by hashes of rows must not."""
-        mean, deviation = (np.ldexp(np.rint(np.ldexp(m, 40)), e - 40) for m, e in map(np.frexp, spread(moments)))
-        return cls(np.zeros_like(mean) if is_sparse else mean, np.where(deviation > 0, deviation, 1.0))
-
-    def __call__(self, X: Any) -> Any:
-        if sparse.issparse(X):
-            return sparse.csr_array(X.multiply(1.0 / self.deviations))
-        return (X - self.centre) / self.deviations
-
-
-def undo_linear_map(
-    features: Any,
-    categories: Iterable[tuple[str, ...]],
-    coef: np.ndarray,
-    intercept: float,
-    means: np.ndarray,
-    deviations: np.ndarray,
-) -> dict[str, Any] | None:
-    """Fields of a `Model` without a map, if the map only standardises and encodes these `categories`; None otherwise.
-
-    They are those of each column of text, in the order of the coefficients: a map may have levels in another order, or
-    one indicator for all rare categories.
-    """
-    if len(features.members) > 1 or not features.keeps_columns_apart:
-        return None
-    if [one.categories for one in features.encoders_ if isinstance(one, Indicators)] != list(categories):
-        return None
-    lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
-    for encoder in features.encoders_:
-        if encoder.missing or (isinstance(encoder, Indicators) and encoder.scale):
-            return None
-        if isinstance(encoder, Indicators):
-            lines += [(1.0, 0.0, 0.0)] * encoder.width
-        elif encoder.table.shape[1] != 1 or encoder.nodes.size > 1 + encoder.extend:
-            return None
-        elif encoder.nodes.size == 1:
-            lines.append((0.0, 0.0, float(encoder.nodes[0])))
-        else:
-            slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
-            lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
-    slopes, origins, constants = np.array(lines).T
-    safe = np.where(slopes == 0.0, 1.0, slopes)
-    return {
-        "coef": coef * slopes,
-        "intercept": intercept + float(coef @ origins),
-        "means": np.where(slopes == 0.0, constants, (means - origins) / safe),
-        "deviations": deviations / safe,
-    }
-
-
-def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
-    """Fields of a `Model` from a feature map, the coefficients of its features and their class means."""
-    parts = features.parts(coef)
-    alone = np.zeros((len(means), features.n_features_in_))
-    together = np.zeros((len(means), 1))
-    for block, j, where in features.block_places():
-        of_features = means[:, where] @ coef[where]
-        if isinstance(block, ColumnBlock):
-            alone[:, j] += of_features
-        else:
-            together[:, 0] += of_features
-    of_parts = np.zeros((len(means), 0))  # no part at all: trees without a split
-    if parts.has_effects:
-        of_parts = alone
-    if not parts.keeps_columns_apart:
-        of_parts = np.hstack([of_parts, together])
-    ones = np.ones(of_parts.shape[1])
-    return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from vrspam.report.words.auc import ExpectedAUC, describe_source, doubts_of_colu
 from vrspam.tool.evaluation import evaluate_rows
 from vrspam.tool.learning import curve_of
 from vrspam.tool.model import Model
-from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import ReportOptions, ReportPlan, TrainPlan
 from vrspam.tool.scored_rows import check_classes
 from vrspam.tool.scores import with_all_scores
+from vrspam.tool.signatures import takes
 from vrspam.tool.single_rows import SingleRow, single_rows
 from vrspam.tool.training import Trained, fit_file
 from vrspam.tool.unseen_rows import UnseenRows, unseen_rows, values_of_columns
@@ -77,9 +78,14 @@ class Report:
     curve: LearningCurve | None = None
 
 
-@takes(ReportPlan)
+@takes(ReportOptions)
 def make_report(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[ReportOptions],
 ) -> Report:
     """Train a model on a table and find out how good it is, by rows that it has not seen.
 

@@ -18,9 +18,10 @@ from vrspam.data.source import Source
 from vrspam.data.table import Table
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
-from vrspam.tool.model import Fingerprint, Model
+from vrspam.model.fingerprint import Fingerprint
+from vrspam.tool.model import Model
 from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
-from vrspam.tool.scoring import open_rows, positives_of, score_blocks
+from vrspam.tool.score_blocks import open_rows, positives_of, score_blocks
 
 MOST_COMPARED = 20_000  # rows that are kept to look for copies where nobody asked for them
 

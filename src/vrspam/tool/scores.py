@@ -15,8 +15,8 @@ from vrspam.data.beside import beside_values, ordered_numbers, plain_values
 from vrspam.data.open import open_columns
 from vrspam.data.request import TableRequest, holds_labels
 from vrspam.measures.compare import Comparison  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
+from vrspam.model.outcome import Outcome
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.scored_rows import ScoredTable, check_classes
 

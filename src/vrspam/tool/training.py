@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -20,21 +20,28 @@ from vrspam.data.stream import Stream
 from vrspam.data.table import Table
 from vrspam.metrics.promises import stored_threshold
 from vrspam.metrics.thresholds import ChosenThreshold
+from vrspam.model.fingerprint import Fingerprint
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool.checking import open_checked
 from vrspam.tool.directions import notes_on_directions, with_orders
 from vrspam.tool.facts import make_model, training_facts
 from vrspam.tool.folds import folds_in_options, split_off
-from vrspam.tool.model import Fingerprint, Model
+from vrspam.tool.model import Model
 from vrspam.tool.notes import notes_of_warnings
-from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import ReportPlan, TrainOptions, TrainPlan
 from vrspam.tool.recipes import NOTHING_TO_LEARN, Fit, Recipe, choose_recipe
 from vrspam.tool.request import table_request
+from vrspam.tool.signatures import takes
 
 
-@takes(TrainPlan)
+@takes(TrainOptions)
 def train(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[TrainOptions],
 ) -> Model:
     """Train a model on a table: every choice is made by cross-validation and recorded in the model.
 

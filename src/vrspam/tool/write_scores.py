@@ -16,7 +16,7 @@ from vrspam.data.readers.arrow import type_kind
 from vrspam.data.stream import Pass, Stream
 from vrspam.data.table import Table
 from vrspam.tool.model import Model
-from vrspam.tool.scoring import ScoredBlock, score_blocks
+from vrspam.tool.score_blocks import ScoredBlock, score_blocks
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN

@@ -9,7 +9,8 @@ import typer
 from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
 from vrspam.cli import errors, options, output
-from vrspam.tool.plan import PANELS, check_option, positive_number, share
+from vrspam.tool.options import PANELS, positive_number, share
+from vrspam.tool.plan import check_option
 
 
 @options.with_options(
@@ -54,8 +55,8 @@ def theory(
     from vrspam.checks.unlabelled import describe_unlabelled
     from vrspam.data.open import open_table
     from vrspam.paper.rates import describe
-    from vrspam.tool.model import Scaling
     from vrspam.tool.request import table_request
+    from vrspam.tool.scaling import Scaling
 
     with output.warnings_as_lines():
         table = open_table(data, table_request(plan))

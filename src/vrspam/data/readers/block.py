@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message
 from vrspam.data.readers.problems import NoLabel, Problems
 
 BLOCK_BYTES = 8 << 20  # the usual size of a block
@@ -43,7 +42,7 @@ class BrokenPart(NamedTuple):
 
     place: int
     where: str
-    reason: str | Message
+    reason: str
     rows: int | None
 
 
@@ -106,7 +105,7 @@ class Block:
             y=None if self.y is None else self.y[start:stop],
         )
 
-    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
+    def without(self, bad: Mapping[int, str], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
             if problems.leave_unlabelled and isinstance(bad[row], NoLabel) and problems.on_error != "keep":

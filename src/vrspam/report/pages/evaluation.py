@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix
 from vrspam._utils.texts import interval_text
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 from vrspam.report.first_screen import headline
 from vrspam.report.page import Html, Page, Section, facts, paragraph
 from vrspam.report.pages.scores import sections_of_scores

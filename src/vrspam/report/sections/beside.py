@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text, interval_text
-from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import Curve
+from vrspam.model.outcome import Outcome
 from vrspam.report.page import Cell, Html, Row, Section, folded, grid, number_cell, paragraph, table
 from vrspam.report.pictures.several import curves_of
 from vrspam.report.pictures.thresholds import calibration, drawn_bins

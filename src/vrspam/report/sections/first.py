@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam._utils.texts import auc_text, interval_text, percent
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation

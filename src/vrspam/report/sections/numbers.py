@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 from vrspam.report.page import Cell, Html, Row, facts, number_cell, paragraph, table
 from vrspam.report.words.auc import AUC_IS, describe_partial
 from vrspam.report.words.numbers import describe_measure, describe_numbers

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from vrspam._utils.texts import percent
-from vrspam.measures.outcome import Outcome
 from vrspam.metrics.concordance import kaplan_meier
+from vrspam.model.outcome import Outcome
 from vrspam.report.page import Cell, Html, Row, Section, grid, paragraph, table
 from vrspam.report.pictures.several import survival_curves
 from vrspam.report.sections.shown import ShownScores

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from vrspam.tool.model import Model

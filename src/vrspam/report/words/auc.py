@@ -9,8 +9,8 @@ import numpy as np
 
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.texts import auc_text, interval_text
-from vrspam.measures.outcome import Outcome
-from vrspam.report.words.names import class_names, describe_higher, name_measure
+from vrspam.model.outcome import Outcome, describe_higher
+from vrspam.report.words.names import class_names, name_measure
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation

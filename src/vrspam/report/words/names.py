@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import isolated, shorten
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome, describe_higher
 
 if TYPE_CHECKING:
     from vrspam.tables.schema import Label
@@ -67,15 +67,6 @@ def measure_title(outcome: Outcome) -> str:
     """The name of the measure of a ranking at the start of a line."""
     measure = name_measure(outcome)
     return f"{measure[0].upper()}{measure[1:]}"
-
-
-def describe_higher(outcome: Outcome) -> str:
-    """Return what a higher score means, for scores that only rank rows."""
-    inside = "" if outcome.within is None else f", among rows of the same {outcome.within}"
-    if outcome.order is not None:
-        return f"a larger {outcome.target}{inside}"
-    more = "more likely" if outcome.times is None else "an earlier"
-    return f"{more} {outcome.target} = {outcome.positive}{inside}"
 
 
 def describe_ranks(outcome: Outcome) -> str:

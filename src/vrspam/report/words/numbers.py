@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text, interval_text
-from vrspam.measures.outcome import Outcome
+from vrspam.model.outcome import Outcome
 from vrspam.report.words.auc import describe_source
 from vrspam.report.words.names import name_measure
 from vrspam.report.words.probabilities import calibration_numbers

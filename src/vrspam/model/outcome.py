@@ -52,3 +52,12 @@ class Outcome:
     def others(self) -> list[Label]:
         """The labels that are ranked below the positive one."""
         return [label for label in self.labels if label != self.positive]
+
+
+def describe_higher(outcome: Outcome) -> str:
+    """Return what a higher score means, for scores that only rank rows."""
+    inside = "" if outcome.within is None else f", among rows of the same {outcome.within}"
+    if outcome.order is not None:
+        return f"a larger {outcome.target}{inside}"
+    more = "more likely" if outcome.times is None else "an earlier"
+    return f"{more} {outcome.target} = {outcome.positive}{inside}"

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam._utils.roles import ORDER
 from vrspam.data.open import open_with
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.stream import Pass, Stream
@@ -87,6 +86,6 @@ def _far_from_training(model: Model, table: Table, names: Sequence[str]) -> np.n
 
 def positives_of(model: Model, table: Table) -> np.ndarray:
     """Which rows of a labelled block are positive: all of them where the model ranks an order."""
-    if ORDER in model.training:
+    if model.outcome.order is not None:
         return np.ones(table.places.size, dtype=bool)
     return np.asarray(table.positive)
