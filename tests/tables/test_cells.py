@@ -77,7 +77,8 @@ def test_an_odd_cell_of_a_file_is_one_missing_value(tmp_path, odd, style, place,
     pq.write_table(pa.Table.from_pandas(table), tmp_path / "rows.parquet")
     for name in ("rows.csv", "rows.parquet"):
         opened = open_planned(tmp_path / name, TrainPlan("sick", streaming=streaming))
-        rows, positive = opened.rows, opened.positive
+        table = opened.as_table() if streaming else opened
+        rows, positive = table.rows, table.positive
         assert positive.size == 400
         amounts = np.asarray(rows.column("amount"), dtype=float)
         assert np.flatnonzero(np.isnan(amounts)).tolist() == [place]
