@@ -119,7 +119,7 @@ def test_dates_groups_and_scores_take_no_second_reading(command, visits, monkeyp
 
 
 def test_long_numbers_of_rows_are_read_as_they_are(visits, monkeypatch, tmp_path, capsys):
-    """A number beyond 2**53 ends the reading, which begins again: its digits are on the page, the table is read once."""
+    """A number beyond 2**53 ends the reading, which begins again: its digits are on the page."""
     table, page = visits / "table.csv", tmp_path / "page.html"
     openings = count_openings(table, monkeypatch)
     command = ["report", str(table), "--target", "outcome", "--features", "linear", "--html", str(page)]
