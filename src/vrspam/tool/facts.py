@@ -95,7 +95,9 @@ def _facts_of_fit(fit: Fit, *, keeps_map: bool) -> dict[str, Any]:
     }
     facts.update(_partial_auc(fit))
     facts["corrected_auc"] = _known(fitted.corrected_score_)
-    facts["corrected_auc_low"], facts["corrected_auc_high"] = map(_known, fitted.corrected_interval_)
+    low, high = fitted.corrected_interval_
+    facts["corrected_auc_low"] = _known(low)
+    facts["corrected_auc_high"] = _known(high)
     if fitted.objective_ is not None and not np.isnan(fitted.objective_):  # a blend has none
         facts["objective"] = float(fitted.objective_)
     facts.update(_accuracy(fit))

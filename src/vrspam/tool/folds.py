@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -103,35 +103,51 @@ def impossible_folds_of_stream(plan: TrainPlan) -> VrspamError:
 def impossible_folds(table: Table, plan: TrainPlan) -> VrspamError:
     """The error that folds are impossible: what they need, how little of it there is, and what to change."""
     plan = replace(plan, groups=None if table.groups is None else table.name_of_groups)
-    positive = two_sides(table.positive, table.times, table.weights)
-    counted = np.ones(positive.size, dtype=bool) if table.weights is None else table.weights > 0.0
-    n_positive = int((positive & counted).sum())
-    n_negative = int((~positive & counted).sum())
-    positives_are_rarer = n_positive <= n_negative
-    few = min(n_positive, n_negative)
-    units = few
-    if table.whole is not None:
-        rarer = positive if positives_are_rarer else ~positive
-        units = np.unique(table.whole[rarer & counted]).size
-
+    rarer = _rarer_rows(table)
     together = [Fix(option, getattr(plan, option)) for option in ("groups", "within") if getattr(plan, option)]
+
     parts: list[str | Fix] = [
         Fix("n_splits", plan.n_splits),
         " cannot be made: each fold needs rows that rank differently, to train on and to test on",
     ]
-    if together:
-        parts += [", and ", together[0]]
-        parts += [" keeps rows together"] if len(together) == 1 else [" and ", together[1], " keep rows together"]
+    if len(together) == 1:
+        parts += [", and ", together[0], " keeps rows together"]
+    elif together:
+        parts += [", and ", together[0], " and ", together[1], " keep rows together"]
     if plan.time is not None:
         parts += [", and ", Fix("time", plan.time), " puts all later rows behind"]
-    parts.append(f". There are only {few} rows")
+    parts.append(f". There are only {rarer.rows} rows")
     if plan.weights is not None:
         parts += [" of positive ", Fix("weights", plan.weights)]
-    parts += [" ", *_rare(table, plan, positives_are_rarer, bool(table.positive[counted].all()))]
+    parts += [" ", *_rare(table, plan, rarer.are_positive, rarer.all_are_positive)]
     if together:
-        parts.append(f", in {units} group{'s' if units != 1 else ''}")
-    parts += [": ", *_remedy(plan, min(plan.n_splits, few // 2, units))]
+        parts.append(f", in {rarer.units} group{'' if rarer.units == 1 else 's'}")
+    parts += [": ", *_remedy(plan, min(plan.n_splits, rarer.rows // 2, rarer.units))]
     return VrspamError(*parts)
+
+
+class _Rarer(NamedTuple):
+    """The rarer kind of rows, among those of positive weight: how many there are, and in how many groups."""
+
+    rows: int
+    units: int
+    are_positive: bool
+    all_are_positive: bool  # whether rows of both kinds are labelled alike
+
+
+def _rarer_rows(table: Table) -> _Rarer:
+    positive = two_sides(table.positive, table.times, table.weights)
+    counted = np.ones(positive.size, dtype=bool)
+    if table.weights is not None:
+        counted = table.weights > 0.0
+
+    positives = positive & counted
+    negatives = ~positive & counted
+    positives_are_rarer = bool(positives.sum() <= negatives.sum())
+    rarer = positives if positives_are_rarer else negatives
+    rows = int(rarer.sum())
+    units = rows if table.whole is None else np.unique(table.whole[rarer]).size
+    return _Rarer(rows, units, positives_are_rarer, bool(table.positive[counted].all()))
 
 
 def _rare(table: Table, plan: TrainPlan, positive: bool, all_positive: bool) -> list[str | Fix]:

@@ -94,7 +94,8 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         if diagnosis.constant and len(diagnosis.constant) == len(table.schema.columns):
             raise ValueError(NOTHING_TO_LEARN)
 
-        part, kept = table, None
+        kept: np.ndarray | None = None
+        part = table
         if holdout is not None and isinstance(table, Table):
             with folds_in_options(table, plan):
                 others, kept = split_off(table, plan, holdout)

@@ -46,7 +46,8 @@ def _kept_rows(trained: Trained, places: np.ndarray) -> UnseenRows:
 
 def _held_out_rows(trained: Trained) -> UnseenRows:
     """Rows that the folds held out, scored by the model of the other folds."""
-    table, held_out = trained.table, trained.held_out
+    table = trained.table
+    held_out = trained.held_out
     has_weights = WEIGHTS in table.named or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
     beside: dict[str, Any] = {}
     if held_out.places is not None:
@@ -65,7 +66,8 @@ def _held_out_rows(trained: Trained) -> UnseenRows:
 
 def crossfitted_probabilities(trained: Trained) -> np.ndarray | None:
     """Probabilities of the held-out rows of a fold, by a calibration that was fitted on the rows of the other folds."""
-    calibration, held_out = trained.model.calibration, trained.held_out
+    calibration = trained.model.calibration
+    held_out = trained.held_out
     if calibration is None:
         return None
     probabilities = np.empty(held_out.scores.size)
