@@ -90,7 +90,7 @@ class ArrowReader(Reader):
     def columns(self, path: str) -> dict[str, Any]:
         file = self._open(path)
         if problem := _refused_names(file):
-            raise DataError("{path}: {problem}", path=path, problem=problem)
+            raise DataError(f"{path}: {problem}")
         return file.types
 
     def rows(self, path: str) -> int:
