@@ -261,8 +261,8 @@ def corrected_best(
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
         clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), mass, numbers)
-    kept = scores[sample.rows].astype(np.float64)
-    return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
+    held_out_scores = scores[sample.rows].astype(np.float64)
+    return corrected_choice(sample, held_out_scores, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 
 
 def one_point(chosen: NDArray, n_points: int) -> NDArray:
@@ -396,15 +396,18 @@ class Sample:
 
     def spreads(self, scores: NDArray) -> NDArray:
         """Standard deviation of scores, (rows, points), about the mean of their fold; 1 where they are all equal."""
-        total, squares, standing = 0.0, np.zeros(scores.shape[1]), self.standing_for
+        total = 0.0
+        squares = np.zeros(scores.shape[1])
+        standing = self.standing_for
         for part in self.parts:
-            weights, lines = standing[part], scores[part].T
+            weights = standing[part]
+            lines = scores[part].T
             if weights.size:
                 centred = lines - (lines @ weights / weights.sum())[:, np.newaxis]
                 squares += centred**2 @ weights
                 total += float(weights.sum())
-        found = np.sqrt(squares / total)
-        return np.where(found > 0.0, found, 1.0)
+        spreads = np.sqrt(squares / total)
+        return np.where(spreads > 0.0, spreads, 1.0)
 
 
 def draw_sample(
@@ -438,19 +441,19 @@ def draw_sample(
     if groups is not None and sizes.size >= MANY_GROUPS:
         order = rng.permutation(sizes.size)
         n_kept = int(np.searchsorted(np.cumsum(sizes[order]), most, "right"))
-        kept = counts & np.isin(unit, order[: max(2, n_kept)])
+        drawn_rows = counts & np.isin(unit, order[: max(2, n_kept)])
     else:
-        kept = np.zeros(positive.size, dtype=bool)
+        drawn_rows = np.zeros(positive.size, dtype=bool)
         sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-        kept[np.concatenate(some_of_each_class(sides, most, rng))] = True
+        drawn_rows[np.concatenate(some_of_each_class(sides, most, rng))] = True
 
-    places = [np.flatnonzero(kept[part]) for part in parts]
-    rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
+    places = [np.flatnonzero(drawn_rows[part]) for part in parts]
+    rows = np.concatenate([part[chosen] for part, chosen in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
     return Sample(
         rows=rows,
         positive=positive[rows],
-        fold=np.repeat(np.arange(len(parts)), [some.size for some in places]),
+        fold=np.repeat(np.arange(len(parts)), [chosen.size for chosen in places]),
         weights=np.ones(rows.size) if weights is None else weights[rows].astype(np.float64),
         places=np.concatenate(places),
         unit=np.unique(unit[rows], return_inverse=True)[1],
@@ -467,7 +470,8 @@ def some_of_each_class(sides: Sequence[Any], most: int, rng: np.random.Generator
     Numbers on a device stay there.
     """
     sizes = [side.shape[0] for side in sides]
-    smaller, drawn = min(*sizes, most // 2), []
+    smaller = min(*sizes, most // 2)
+    drawn = []
     for side, size in zip(sides, sizes, strict=True):
         room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
         if room < size:
@@ -499,7 +503,8 @@ def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
     overlap = common / np.outer(sizes, sizes)
     beyond = room = 0.0
     for number, part in enumerate(sample.parts):
-        scores, positive = by_all[part], sample.positive[part]
+        scores = by_all[part]
+        positive = sample.positive[part]
         centred = scores.copy()
         mass = np.zeros(len(scores))
         for side in (positive, ~positive):  # both classes weigh the same
@@ -541,12 +546,14 @@ class TwoClassMeasure:
             return auc, moves
         placed = placements(positive, lines, weights)
         for side, size in zip((~positive, positive), self.sample.sizes[fold], strict=True):
-            kept = int(side.sum())
+            n_of_class = int(side.sum())
             of_side = weights[side]
             mean = (placed[:, side] @ of_side) / of_side.sum()  # exact where all are alike, so that nothing varies
             share = of_side / of_side.sum()
             centred = placed[:, side] - mean[:, np.newaxis]
-            moves[:, side] = self.scale * share * np.sqrt(kept / max(kept - 1, 1) * kept / size) * centred
+            moves[:, side] = (
+                self.scale * share * np.sqrt(n_of_class / max(n_of_class - 1, 1) * n_of_class / size) * centred
+            )
         return auc, moves
 
 
@@ -581,7 +588,8 @@ def optimism_of(
     by the odds of being left out; the variance is scaled accordingly.
     """
     share = 0.25  # of the rows that a draw leaves out
-    rng, odds = np.random.default_rng(seed), share / (1.0 - share)
+    rng = np.random.default_rng(seed)
+    odds = share / (1.0 - share)
     scale = (sample.widening() if mixed else 1.0 + (1.0 - stable) * sample.held_out_per_trained) / odds
     everything = rule(np.ones((sample.rows.size, 1))).T
     # With more rows the choice varies less, and fewer draws are enough.
@@ -594,7 +602,8 @@ def optimism_of(
         size = min(step, draws - first)
         changes = np.where(rng.random((sample.n_units, size)) < share, -1.0, odds)[sample.unit]
         taken = np.ascontiguousarray(rule(1.0 + changes).T)
-        lines, numbers = np.vstack([everything, taken]), dict[bytes, int]()
+        lines = np.vstack([everything, taken])
+        numbers = dict[bytes, int]()
         which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
         auc, moves = measure(lines[np.unique(which, return_index=True)[1]])  # equal lines are measured once
         mean = auc.mean(axis=1)
@@ -618,11 +627,14 @@ def _candidates(search: Any, cv: Any, n_jobs: int | None) -> tuple[list[Any], An
     if not hasattr(search, "cv_results_"):
         kind = type(search).__name__
         raise ValueError(f"{kind} is not a fitted search: fit a GridSearchCV or RandomizedSearchCV, or give a list.")
-    asked = search.scoring if isinstance(search.refit, bool) else search.refit
-    if asked != "roc_auc":
-        measure = "the score of the estimator" if asked is None else repr(asked)
+    measure_name = search.scoring if isinstance(search.refit, bool) else search.refit
+    if measure_name != "roc_auc":
+        measure = "the score of the estimator" if measure_name is None else repr(measure_name)
         warn(f"The search chose by {measure}; here the model with the best AUC is chosen. Use scoring='roc_auc'.")
-    models = [clone(search.estimator).set_params(**clone(given, safe=False)) for given in search.cv_results_["params"]]
+    models = [
+        clone(search.estimator).set_params(**clone(parameters, safe=False))
+        for parameters in search.cv_results_["params"]
+    ]
     return models, search.cv if cv is None else cv, search.n_jobs if n_jobs is None else n_jobs
 
 
@@ -630,8 +642,8 @@ def _fit_one(
     j: int, k: int, model: Any, X: Any, y: NDArray, weight: NDArray | None, train: NDArray, test: NDArray, some: NDArray
 ) -> tuple[int, int, NDArray, NDArray]:
     """Model j fitted without fold k: its scores of the rows of that fold, and of `some` rows of all folds."""
-    given = {} if weight is None else {"sample_weight": weight[train]}
-    fitted = clone(model).fit(_take(X, train), y[train], **given)
+    weight_argument = {} if weight is None else {"sample_weight": weight[train]}
+    fitted = clone(model).fit(_take(X, train), y[train], **weight_argument)
     return j, k, _scores(fitted, _take(X, test)), _scores(fitted, _take(X, some))
 
 

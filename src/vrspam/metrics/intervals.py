@@ -200,7 +200,9 @@ def interval_of(measured: Measured, confidence: float, method: str = "auto") -> 
 
 def bounds_of(measured: Measured, tail: float, method: str = "auto") -> tuple[float, float, IntervalMethod]:
     """The interval that leaves the probability `tail` on each side, and the method that gave it."""
-    auc, error, rows = measured.value, measured.error, measured.rows
+    auc = measured.value
+    error = measured.error
+    rows = measured.rows
     freedom = measured.freedom if measured.grouped else np.inf
     if error == np.inf:  # the rows do not show how much the AUC varies
         return 0.0, 1.0, "plain"
@@ -258,7 +260,8 @@ def _logit_bounds(
     reach = roc.beyond(tail, freedom) * error
     if not 0.0 < auc < 1.0:
         return max(0.0, min(of_pairs[0], auc - reach)), min(1.0, max(of_pairs[1], auc + reach)), "plain"
-    centre, half = logit(auc), reach / (auc * (1.0 - auc))
+    centre = logit(auc)
+    half = reach / (auc * (1.0 - auc))
     return min(auc, float(expit(centre - half))), max(auc, float(expit(centre + half))), "logit"
 
 
@@ -308,8 +311,10 @@ def _newcombe_bounds(
     Student's t.
     """
     n_down, n_up = rows
-    z, t = widened * roc.beyond(tail), widened * roc.beyond(tail, freedom)
-    variance, scale = exponential_variance(auc, n_up, n_down), z**2
+    z = widened * roc.beyond(tail)
+    t = widened * roc.beyond(tail, freedom)
+    variance = exponential_variance(auc, n_up, n_down)
+    scale = z**2
     if error > 0.0 and variance > 0.0:
         scale = max(scale, t**2 * error**2 / variance)
 
@@ -381,7 +386,8 @@ def delong_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
     0.938 - 0.625 = 0.312, p = 0.282
     """
-    both, names = [score_a, score_b], ["score_a", "score_b"]
+    both = [score_a, score_b]
+    names = ["score_a", "score_b"]
     placed = roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups, folds=folds)
     return placed.test(0, 1, confidence)
 
@@ -460,9 +466,12 @@ class Placed(NamedTuple):
         positive = self.positive
         placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
         moves = influence(positive, placed, weight, self.equal)
-        value, variances, sizes = 0.0, [], []
+        value = 0.0
+        variances = []
+        sizes = []
         for side in (~positive, positive):
-            share, part = weight[side] / weight[side].sum(), placed[side]
+            share = weight[side] / weight[side].sum()
+            part = placed[side]
             value = float(share @ part if moves[side].any() else part[0])  # 1 is not rounded to less
             variances.append(float(moves[side] @ moves[side]) * part.size / (part.size - 1))
             sizes.append(max(2, int(1.0 / float(share @ share) + 1e-6)))  # rounding makes 200 equal weights 199.99

@@ -56,16 +56,17 @@ def average_precision_columns(
         return np.full(scores.shape[1], np.nan)
     if weight is not None:
         weight = roc.unit_weights(weight)
-    found = np.empty(scores.shape[1])
+    precisions = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
         if weight is None:
-            of_up, ranked = np.sort(scores[up, j]), np.sort(scores[down, j])
+            of_up = np.sort(scores[up, j])
+            ranked = np.sort(scores[down, j])
             hits = up.size - of_up.searchsorted(of_up)
             alarms = down.size - ranked.searchsorted(of_up)
-            found[j] = np.mean(hits / (hits + alarms))
+            precisions[j] = np.mean(hits / (hits + alarms))
         else:
-            found[j] = Curve.of(positive, scores[:, j], weight).average_precision
-    return np.clip(found, 0.0, 1.0)
+            precisions[j] = Curve.of(positive, scores[:, j], weight).average_precision
+    return np.clip(precisions, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,17 @@ class ChosenThreshold(Threshold):
     @property
     def words(self) -> str:
         """What the threshold does, in words."""
-        asked, least, most, sure = f"{100 * self.asked:g} %", "", "", ""
+        share_asked = f"{100 * self.asked:g} %"
+        least = ""
+        most = ""
+        sure = ""
         if self.confidence is not None:
             least, most = "at least ", "at most "
             sure = f", with {100 * self.confidence:g} % confidence{self.condition}"
         return {
-            "recall": f"finds {least}{asked} of the positives{sure}",
-            "precision": f"is right in {least}{asked} of its calls{sure}",
-            "alerts": f"calls {most}{asked} of the rows{sure}",
+            "recall": f"finds {least}{share_asked} of the positives{sure}",
+            "precision": f"is right in {least}{share_asked} of its calls{sure}",
+            "alerts": f"calls {most}{share_asked} of the rows{sure}",
             "cost_ratio": f"has the least cost, one miss worth {self.asked:g} false alarms",
             "threshold": "was given",
         }[self.rule]
@@ -162,8 +166,8 @@ class Curve:
     def average_precision(self) -> float:
         """The mean, over the positives, of the precision at the threshold that just includes them."""
         new = np.flatnonzero(self.hits[1:] > self.hits[:-1])  # thresholds that include positives
-        more = self.hits[new + 1] - self.hits[new]
-        return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
+        more_hits = self.hits[new + 1] - self.hits[new]
+        return float(np.sum(more_hits * self.hits[new + 1] / self.called[new + 1]) / self.positives)
 
     def place(self, threshold: float) -> int:
         """The place of any threshold, which need not be the score of a row."""
@@ -175,10 +179,10 @@ class Curve:
 
     def short(self, place: int) -> Threshold:
         """What follows from the threshold of a place, as a short number between two scores."""
-        found = self.at(place)
-        below = float(self.thresholds[place + 1]) if place + 1 < self.thresholds.size else found.threshold - 1.0
-        gap = found.threshold - below  # well inside it: rounding of scores must not move a row to the other side
-        return replace(found, threshold=short_between(below + 0.25 * gap, below + 0.75 * gap))
+        rates = self.at(place)
+        below = float(self.thresholds[place + 1]) if place + 1 < self.thresholds.size else rates.threshold - 1.0
+        gap = rates.threshold - below  # well inside it: rounding of scores must not move a row to the other side
+        return replace(rates, threshold=short_between(below + 0.25 * gap, below + 0.75 * gap))
 
     def at(self, place: Any) -> Threshold:
         hits, alarms = float(self.hits[place]), float(self.alarms[place])
@@ -201,7 +205,8 @@ def reliability(
     """
     bins = bins or max(2, min(BINS, positive.size // LEAST_IN_BIN))
     order = np.argsort(probabilities) if order is None else order[::-1]
-    ranked, labels = probabilities[order], positive[order]
+    ranked = probabilities[order]
+    labels = positive[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
     starts = np.unique(np.append(0, ranked.searchsorted(edges))).tolist()
     groups = []
@@ -407,7 +412,8 @@ def benefit_over_all(
 ) -> Estimate:
     """The net benefit of a model minus that of treating all: a row left alone avoids a false alarm or misses a hit."""
     weight = np.ones(y.size) if sample_weight is None else sample_weight
-    gain, share = np.where(y, -1.0, at / (1.0 - at)) * (probability < at), weight / weight.sum()
+    gain = np.where(y, -1.0, at / (1.0 - at)) * (probability < at)
+    share = weight / weight.sum()
     value = float(share @ gain)
     return _estimate(value, share * (gain - value), y, weight, groups, confidence)
 
@@ -429,10 +435,11 @@ def _estimate(
     counts = rows or (int((~positive).sum()), int(positive.sum()))
     sums = [float(moves[side] @ moves[side]) for side in (~positive, positive)]
     error = float(np.linalg.norm(moves))
-    freedom = satterthwaite(*[(own, max(count - 1.0, 1.0)) for own, count in zip(sums, counts, strict=True)])
+    freedom = satterthwaite(*[(total, max(count - 1.0, 1.0)) for total, count in zip(sums, counts, strict=True)])
     if groups is not None:
         clusters = Clusters.of_moves(moves, weight, groups, positive, centred=False)
-        error, freedom = clusters.error, clusters.freedom
+        error = clusters.error
+        freedom = clusters.freedom
     limit = roc.quantile(confidence, freedom)
     return Estimate(float(value), float(value - limit * error), float(value + limit * error))
 
@@ -542,7 +549,8 @@ def calibration_measures(
         slope = estimate(fit[0][1], fit[1][:, 1])
     if (fit := _logistic(ones, positive, weight, odds)) is not None:
         intercept = estimate(fit[0][0], fit[1][:, 0])
-    expected, observed = float(weight @ chance), float(weight @ positive)
+    expected = float(weight @ chance)
+    observed = float(weight @ positive)
     of_log = estimate(float(np.log(expected / observed)), weight * (chance / expected - positive / observed))
     return Calibration(slope, intercept, Estimate(*np.exp(of_log).tolist()))
 
@@ -559,14 +567,17 @@ def _logistic(
 ) -> tuple[NDArray, NDArray] | None:
     """Coefficients of a logistic regression by Newton's method, and how much each row moves them; None if it fails."""
     coef = np.zeros(X.shape[1])
-    loss, step = np.inf, coef
+    loss = np.inf
+    step = coef
     for _ in range(100):
         odds = X @ (coef + step) + fixed
         new = float(weight @ (np.logaddexp(0.0, odds) - positive * odds))
         if new > loss + 1e-12 * abs(loss):  # too far
             step = step / 2.0
             continue
-        loss, coef, chance = new, coef + step, expit(odds)
+        loss = new
+        coef = coef + step
+        chance = expit(odds)
         curvature = (X * (weight * chance * (1.0 - chance))[:, np.newaxis]).T @ X
         rows = X * (weight * (positive - chance))[:, np.newaxis]
         try:

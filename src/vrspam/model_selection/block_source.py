@@ -122,7 +122,7 @@ def add_to_folds(
 
 def add_folds(total: list[ClassMoments], part: list[ClassMoments]) -> list[ClassMoments]:
     """The sum of the moments of each fold, in place of `total`."""
-    return [of_fold.put_in(more) for of_fold, more in zip(total, part, strict=True)]
+    return [of_fold.put_in(of_part) for of_fold, of_part in zip(total, part, strict=True)]
 
 
 def score_block(
@@ -151,8 +151,8 @@ def score_block(
     positive = rows.y == positive_label
     samples = []
     for side in (False, True):
-        kept = np.flatnonzero((positive == side) & (weights > 0))
-        samples.append(HashSample(most, hashes[kept], weights[kept], fold[kept], scores[kept]))
+        members = np.flatnonzero((positive == side) & (weights > 0))
+        samples.append(HashSample(most, hashes[members], weights[members], fold[members], scores[members]))
     return samples[0], samples[1]
 
 
