@@ -15,9 +15,9 @@ from scipy.special import expit, logit
 
 from vrspam._utils.validation import Rows
 from vrspam.metrics.correction import draw_sample, stable_share
+from vrspam.metrics.estimates import Estimate
 from vrspam.metrics.groups import Clusters, influence, placements
 from vrspam.metrics.roc import quantile, roc_auc_columns
-from vrspam.metrics.thresholds import Estimate
 from vrspam.model_selection.held_out import scores_of
 from vrspam.objective import SquaredPairLoss, l2_unit
 from vrspam.pairs import SQUARED
