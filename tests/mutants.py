@@ -567,8 +567,9 @@ def run(options: argparse.Namespace) -> None:
     judged = verdicts()
     if options.survivors:
         sample = [mutant for mutants in all_mutants().values() for mutant in mutants]
+        explained = reasons()
         survived = {key for key, record in judged.items() if record["verdict"] in ("survived", "untested")}
-        sample = [mutant for mutant in sample if mutant.key in survived]
+        sample = [mutant for mutant in sample if mutant.key in survived and mutant.key not in explained]
     else:
         sample = [mutant for mutant in sample if mutant.key not in judged]
     sample = [mutant for mutant in sample if options.only in mutant.key]
@@ -655,9 +656,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds for one file of tests, while measuring")
     parser.add_argument("--only", default="", help="mutants whose name has this in it")
     parser.add_argument("--leave", default="", help="no mutants whose name has this in it")
-    parser.add_argument(
-        "--survivors", action="store_true", help="try those again that survived, or that no test reached"
-    )
+    parser.add_argument("--survivors", action="store_true", help="try those again that survived without a reason")
     parser.add_argument("--again", action="store_true", help="measure every file again")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()

@@ -210,3 +210,16 @@ def test_an_archive_that_was_compressed_by_hand_is_read(tmp_path):
         np.savez_compressed(tmp_path / "small.npz", **archive)
     assert (tmp_path / "small.npz").stat().st_size < (tmp_path / "m.npz").stat().st_size / 100
     assert ClassMoments.load(tmp_path / "small.npz") == moments
+
+
+def test_a_file_with_a_negative_error_is_refused(tmp_path):
+    X, y = rows_of_classes()
+    ClassMoments.from_data(X, y).save(tmp_path / "m.npz")
+    for name in ("weight_errors", "mean_errors", "scatter_errors"):
+        with np.load(tmp_path / "m.npz") as archive:
+            content = dict(archive)
+        content[name] = np.array(content[name])
+        content[name].flat[-1] = -1.0
+        np.savez(tmp_path / "forged.npz", **content)
+        with pytest.raises(ValueError, match="moments"):
+            ClassMoments.load(tmp_path / "forged.npz")
