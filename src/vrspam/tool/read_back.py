@@ -50,7 +50,8 @@ class ProbeRows:
         columns: dict[str, Any] = {}
         for name in schema.numeric:
             low, high = schema.ranges.get(name, (-1.0, 1.0))
-            share, missing = rng.random(count), rng.random(count) < 0.1
+            share = rng.random(count)
+            missing = rng.random(count) < 0.1
             columns[name] = pa.array(low * (1.0 - share) + high * share, mask=missing)
             if name in parts:
                 columns[name] = pa.array(parts[name], mask=np.isnan(parts[name]))
@@ -64,16 +65,16 @@ class ProbeRows:
 
     def inputs(self, scorer: ExportedModel) -> dict[str, list[Any]]:
         """The rows as exported models take them: numbers, texts and dates by name, None where missing."""
-        found: dict[str, list[Any]] = {}
+        values: dict[str, list[Any]] = {}
         for column in scorer.columns:
-            one = scorer.inputs[column.source]
-            if one.kind == DATE:
-                found[one.name] = self.moments[one.name].tolist()
+            name = scorer.inputs[column.source].name
+            if scorer.inputs[column.source].kind == DATE:
+                values[name] = self.moments[name].tolist()
             elif isinstance(self.table, np.ndarray):
-                found[one.name] = self.table[:, column.source].tolist()
+                values[name] = self.table[:, column.source].tolist()
             else:
-                found[one.name] = self.table.column(column.name).to_pylist()
-        return found
+                values[name] = self.table.column(column.name).to_pylist()
+        return values
 
 
 def _draw_dates(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -95,15 +96,17 @@ def _parts_of(kind: Dates, moments: np.ndarray) -> list[np.ndarray]:
 
 def check_python(text: str, model: Model) -> None:
     """Run exported Python on test rows; refuse it if its scores are not those of the model."""
-    scorer, rows = model.to_model(), ProbeRows(model.schema)
+    scorer = model.to_model()
+    rows = ProbeRows(model.schema)
     allowed = ("dict", "float", "getattr", "len", "list", "round", "str", "sum")  # what an export needs
     known = {name: getattr(builtins, name) for name in allowed} | {"__import__": _import_math}
     namespace: dict[str, Any] = {"__builtins__": known}
     exec(compile(text, "the exported file", "exec"), namespace)
     inputs = rows.inputs(scorer)
-    lines = zip(*inputs.values(), strict=True)
-    found = [namespace["score"](dict(zip(inputs, line, strict=True))) for line in lines]
-    _compare(found, model.score(rows.table), "Python")
+    exported = []
+    for line in zip(*inputs.values(), strict=True):
+        exported.append(namespace["score"](dict(zip(inputs, line, strict=True))))
+    _compare(exported, model.score(rows.table), "Python")
 
 
 def _import_math(name: str, *_: Any) -> Any:
@@ -114,26 +117,27 @@ def _import_math(name: str, *_: Any) -> Any:
 
 def check_sql(expression: str, model: Model) -> None:
     """Run exported SQL on test rows in SQLite; refuse it if its scores are not those of the model."""
-    scorer, rows = model.to_model(), ProbeRows(model.schema)
+    scorer = model.to_model()
+    rows = ProbeRows(model.schema)
     columns: dict[str, Sequence[Any]] = {}
     for number, column in enumerate(scorer.columns):
-        one = scorer.inputs[column.source]
-        if one.kind == DATE:
+        source = scorer.inputs[column.source]
+        if source.kind == DATE:
             columns[column.name] = rows.table.column(number).to_pylist()
         else:
-            columns[one.name] = rows.inputs(scorer)[one.name]
+            columns[source.name] = rows.inputs(scorer)[source.name]
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     lines = list(zip(*columns.values(), strict=True))
     try:
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"CREATE TABLE rows ({', '.join(names)})")
             database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", lines)
-            found = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
+            exported = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
     except sqlite3.Error as error:
         if any(words in str(error) for words in NOT_SQLITE):  # other engines hold more
             return
         raise NotExportable(f"The SQL was not written, because SQLite refuses it: {error}") from error
-    _compare(found, model.score(rows.table), "SQL")
+    _compare(exported, model.score(rows.table), "SQL")
 
 
 def check_onnx(graph: bytes, model: Model) -> None:
@@ -142,21 +146,25 @@ def check_onnx(graph: bytes, model: Model) -> None:
         import onnxruntime
     except ImportError:
         return
-    scorer, rows = model.to_model(), ProbeRows(model.schema)
+    scorer = model.to_model()
+    rows = ProbeRows(model.schema)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    taken, given = session.get_inputs(), session.get_outputs()
+    inputs = session.get_inputs()
+    outputs = session.get_outputs()
+    feeds: dict[str, np.ndarray] = {}
     if scorer.is_matrix:
-        feeds = {one.name: rows.table.astype(_TYPES[one.type]) for one in taken}
+        for entry in inputs:
+            feeds[entry.name] = rows.table.astype(_TYPES[entry.type])
     else:  # in the order of the columns: some have other names in the graph
-        inputs = rows.inputs(scorer)
-        named = zip(taken, scorer.inputs, strict=True)
-        feeds = {one.name: _as_input(inputs[column.name], one.type) for one, column in named}
-    exact = all(one.type != "tensor(float)" for one in (*taken, *given))
-    names = [one.name for one in given]
-    found = dict(zip(names, session.run(None, feeds), strict=True))["score"]
-    _compare(np.asarray(found, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
+        values = rows.inputs(scorer)
+        for entry, column in zip(inputs, scorer.inputs, strict=True):
+            feeds[entry.name] = _as_input(values[column.name], entry.type)
+    exact = all(entry.type != "tensor(float)" for entry in (*inputs, *outputs))
+    names = [entry.name for entry in outputs]
+    exported = dict(zip(names, session.run(None, feeds), strict=True))["score"]
+    _compare(np.asarray(exported, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
 
 
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
@@ -171,12 +179,12 @@ def _as_input(values: list[Any], kind: str) -> np.ndarray:
     return np.array([[np.nan if value is None else value] for value in values], dtype=_TYPES[kind])
 
 
-def _compare(found: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
+def _compare(values: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
     """Refuse an export whose scores are not those of the model.
 
     Numbers rounded to float32 may fall to the other side of a tree's threshold, so that only most rows must agree.
     """
-    exported = np.array([np.nan if score is None else score for score in found], dtype=np.float64)
+    exported = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     known = np.isfinite(scores)
     if not known.any():
         return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vrspam.metrics.thresholds import ChosenThreshold
     from vrspam.tool.model import Model
 
+PARTIAL_AUC = "cross-validated partial AUC"
 KINDS = {
     "linear": "straight lines",
     "standardized": "straight lines",
@@ -58,8 +59,10 @@ def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
     >>> describe_result({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
     ('', 'tried on 4,000 rows only (0.927 there), behind the others')
     """
-    n_compared, score = row.get("rows", rows), row.get("score", row["auc"])
-    mean = became = ""
+    n_compared = row.get("rows", rows)
+    score = row.get("score", row["auc"])
+    mean = ""
+    became = ""
     if n_compared < rows:
         became = f"tried on {n_compared:,} rows only ({auc_text(score)} there), behind the others"
     else:
@@ -121,9 +124,10 @@ def training_facts(model: Model) -> dict[str, str]:
         if np.isnan(expected.low):
             interval = f"interval {interval}"
         auc = auc_text(expected.auc, 4)
-        shown[f"{name_measure(model.outcome)} to expect"] = f"{auc} ({interval}); {expected.remark}"
+        remark = f"; {expected.remark}" if expected.remark else ""
+        shown[f"{name_measure(model.outcome)} to expect"] = f"{auc} ({interval}){remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
-        shown["cross-validated partial AUC"] = _partial_auc(facts)
+        shown[PARTIAL_AUC] = _partial_auc(facts)
     if facts.get("loss", "squared") != "squared":
         shown["loss"] = facts["loss"]
     if facts.get("map") == "stacked":
