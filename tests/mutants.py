@@ -141,6 +141,11 @@ class Mutant:
         again = f" ({self.repeat + 1})" if self.repeat else ""
         return f"{self.module} {self.function}: {self.before} → {self.after}{again}"
 
+    @property
+    def at_import(self) -> bool:
+        """Whether it is outside of all functions: names of classes are capitalised."""
+        return self.function == "module" or self.function.rpartition(".")[2][0].isupper()
+
     def text(self) -> bytes:
         old = (SOURCE / "vrspam" / self.module).read_bytes()
         return old[: self.start] + self.after.encode() + old[self.end :]
@@ -502,7 +507,7 @@ class Tests:
         last = mutant.line + mutant.before.count("\n")
         names = {name for line in range(mutant.line, last + 1) for name in lines.get(line, ())}
         if not names:  # a line that runs at the import alone, or the first line of a longer expression
-            near = [line for line in lines if abs(line - mutant.line) <= 3]
+            near = [] if mutant.at_import else [line for line in lines if abs(line - mutant.line) <= 3]
             names = {name for line in near or lines for name in lines[line]}
         chosen, total = [], 0.0
         for name in sorted(names, key=lambda name: self.seconds[name]):

@@ -139,6 +139,11 @@ def test_few_rows_in_groups_have_the_interval_of_few_rows():
     assert concordance_index_ci(time, risk, groups=groups).method == "newcombe"
 
 
+def test_a_group_in_every_pair_leaves_everything_possible():
+    found = concordance_index_ci([1, 0, 0, 0], [0.9, 0.2, 0.4, 0.1], groups=[0, 1, 2, 3])
+    assert (found.low, found.high, found.method) == (0.0, 1.0, "plain")
+
+
 # Comparisons and intervals.
 
 
