@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.names import COPIES
 from vrspam._utils.plain import readable_name
+from vrspam._utils.roles import WEIGHTS
 from vrspam.checks.diagnose import Diagnosis
 from vrspam.features.base import kind_of_map
 from vrspam.inspection import Shapes
@@ -16,17 +16,16 @@ from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import AUCInterval
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.fingerprint import Fingerprint
-from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
+from vrspam.tables.schema import Schema
 from vrspam.tool.model import Model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.recipes import Fit
 from vrspam.tool.score_parts import parts_of_map, undo_linear_map
-from vrspam.tool.table import OpenedTable
 
 
-def training_facts(plan: TrainPlan, opened: OpenedTable, fit: Fit, diagnosis: Diagnosis) -> dict[str, Any]:
+def training_facts(plan: TrainPlan, fit: Fit, diagnosis: Diagnosis) -> dict[str, Any]:
     """What a model remembers of how it was asked for: directions, columns beside the features, groups."""
     facts: dict[str, Any] = {}
     if plan.monotone:
@@ -36,15 +35,14 @@ def training_facts(plan: TrainPlan, opened: OpenedTable, fit: Fit, diagnosis: Di
     if plan.weights is not None:
         facts["weights"] = plan.weights
     facts.update(plan.pairs)
-    if opened.groups is not None:
-        facts["groups"] = opened.plan.groups or COPIES
+    if fit.table.groups is not None:
+        facts["groups"] = fit.table.name_of_groups
     if diagnosis.groups is not None and not np.isnan(diagnosis.groups.apart):
         facts["independent_auc"] = diagnosis.groups.apart
     return facts
 
 
 def make_model(
-    opened: OpenedTable,
     fit: Fit,
     facts: dict[str, Any],
     *,
@@ -52,20 +50,21 @@ def make_model(
     threshold: ChosenThreshold | None,
 ) -> Model:
     """Put the model together, on the original scale of the columns; `facts` follow those of the fit."""
-    parts = _parts(fit, opened)
+    parts = _parts(fit)
+    schema = fit.table.schema
     return Model(
-        schema=opened.schema,
-        positive=opened.positive,
+        schema=schema,
+        positive=fit.table.label,
         **parts,
         calibration=getattr(fit.estimator, "calibration_", None),
-        identifiers=opened.schema.identifiers,
+        identifiers=schema.identifiers,
         fingerprint=fingerprint,
         threshold=threshold,
-        training={**_facts_of_fit(opened, fit, keeps_map="features" in parts), **facts},
+        training={**_facts_of_fit(fit, keeps_map="features" in parts), **facts},
     )
 
 
-def _facts_of_fit(opened: OpenedTable, fit: Fit, *, keeps_map: bool) -> dict[str, Any]:
+def _facts_of_fit(fit: Fit, *, keeps_map: bool) -> dict[str, Any]:
     """Sizes, the choice of the model, its penalties, its AUC and its certificate.
 
     `keeps_map`: the model has the parts of a feature map, in place of coefficients of encoded columns.
@@ -73,13 +72,13 @@ def _facts_of_fit(opened: OpenedTable, fit: Fit, *, keeps_map: bool) -> dict[str
     fitted = fit.estimator
     others, positives = fit.counts
     n_rows = others + positives
-    interval = _interval(opened, fit)
+    interval = _interval(fit)
 
     facts: dict[str, Any] = {
-        "data": [readable_name(path) for path in opened.chunks.source.paths],
+        "data": [readable_name(path) for path in fit.table.origin.paths],
         "rows": n_rows,
         "positives": positives,
-        "columns": len(opened.schema.columns),
+        "columns": len(fit.table.schema.columns),
         "features": int(fitted.coef_.size),
         "rows_held": min(fitted.features_.n_rows_held_, n_rows) if keeps_map else 0,
         "map": kind_of_map(fitted.features_),
@@ -119,20 +118,20 @@ def _known(value: Any) -> Any:
     return None if value is None or value != value else value
 
 
-def _interval(opened: OpenedTable, fit: Fit) -> AUCInterval:
+def _interval(fit: Fit) -> AUCInterval:
     """The AUC of the held-out rows; where rows belong to groups, with the bounds that allow for new groups."""
-    held_out: HeldOut = fit.held_out
+    table, held_out = fit.table, fit.held_out
     places = held_out.places
     at: Any = slice(None) if places is None else places
-    groups = None if opened.groups is None or places is None else opened.groups[places]
+    groups = None if table.groups is None or places is None else table.groups[places]
     interval = fold_auc_ci(
         held_out.positive,
         held_out.scores,
         held_out.fold,
-        weights=None if opened.plan.weights is None else held_out.weights,
+        weights=held_out.weights if WEIGHTS in table.named else None,
         groups=groups,
-        times=None if opened.times is None else opened.times[at],
-        within=None if opened.within is None else opened.within[at],
+        times=None if table.times is None else table.times[at],
+        within=None if table.within is None else table.within[at],
     )
     bounds = np.array(fit.estimator.corrected_interval_)
     if groups is None or not np.isfinite(bounds[0]):
@@ -167,18 +166,18 @@ def _accuracy(fit: Fit) -> dict[str, float | None]:
     return {measure: float(reached), f"relative_{measure}": float(reached) / (moments.p * moments.q)}
 
 
-def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
+def _parts(fit: Fit) -> dict[str, Any]:
     """Coefficients, intercept, class means and deviations; of the features of a map where there is one."""
     fitted = fit.estimator
     # The score of a model file is 0 half-way between the class means, with calibration or without.
     intercept = float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
-        return _parts_of_encoded_rows(fit, opened, intercept)
+        return _parts_of_encoded_rows(fit, intercept)
 
     means = fitted.moments_.means
     deviations = spread(fitted.moments_)[1]
     deviations = np.where(deviations > 0.0, deviations, 1.0)
-    categories = opened.schema.categorical.values()
+    categories = fit.table.schema.categorical.values()
     coef = fitted.coef_[0]
     plain = undo_linear_map(fitted.features_, categories, coef, intercept, means, deviations)
     if plain is not None:
@@ -186,17 +185,18 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
 
     parts = {**parts_of_map(fitted.features_, coef, means), "intercept": intercept}
     if isinstance(fitted._reading, Shapes):
-        parts["shapes"] = _named_by_the_table(fitted._reading, opened)
+        parts["shapes"] = _named_by_the_table(fitted._reading, fit.table.schema)
     return parts
 
 
-def _parts_of_encoded_rows(fit: Fit, opened: OpenedTable, intercept: float) -> dict[str, Any]:
+def _parts_of_encoded_rows(fit: Fit, intercept: float) -> dict[str, Any]:
     """Straight lines of standardised rows, on the scale of the columns."""
     assert fit.scaling is not None
     assert fit.moments is not None
     coef = fit.estimator.coef_[0] / fit.scaling.deviations
     means = fit.moments.means
-    if opened.plan.pairs:  # the intercept is half-way between upper and lower rows of pairs, not between labels
+    if fit.table.times is not None or fit.table.within is not None:
+        # the intercept is half-way between upper and lower rows of pairs, not between labels
         means = fit.estimator.moments_.means * fit.scaling.deviations + fit.scaling.centre
     return {
         "coef": coef,
@@ -206,9 +206,9 @@ def _parts_of_encoded_rows(fit: Fit, opened: OpenedTable, intercept: float) -> d
     }
 
 
-def _named_by_the_table(shapes: Shapes, opened: OpenedTable) -> Shapes:
+def _named_by_the_table(shapes: Shapes, schema: Schema) -> Shapes:
     """The curves of a fit, whose columns get the names of the table."""
-    names = dict(zip((shape.name for shape in shapes.columns), opened.schema.columns, strict=True))
+    names = dict(zip((shape.name for shape in shapes.columns), schema.columns, strict=True))
     columns = []
     for shape in shapes.columns:
         together = tuple(names[other] for other in shape.together)
@@ -218,4 +218,4 @@ def _named_by_the_table(shapes: Shapes, opened: OpenedTable) -> Shapes:
         first, second = (axis._replace(name=names[axis.name]) for axis in pair.columns)
         pairs.append(pair._replace(columns=(first, second)))
     named = replace(shapes, columns=tuple(columns), pairs=tuple(pairs), effects=None)
-    return named.dated(opened.schema.made())
+    return named.dated(schema.made())

@@ -28,7 +28,6 @@ from vrspam._utils.names import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam._utils.roles import REMEMBERED
 from vrspam.data import DataError, Schema
-from vrspam.data.readers.problems import problem_of
 from vrspam.features.storage import finite_array, parts_from_plain, parts_to_plain
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -226,7 +225,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     try:
         return _model(unpack(content))
     except Exception as error:  # wrong types deep inside make NumPy and others raise almost anything
-        reason = str(problem_of(error))  # without the advice to those who put the parts together
+        reason = getattr(error, "problem", str(error))  # without the advice to those who put the parts together
         reason = f"{reason} is missing" if isinstance(error, KeyError) else " ".join(reason.split())
         reason = reason if len(reason) <= 200 else f"{reason[:200]}..."
         raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
