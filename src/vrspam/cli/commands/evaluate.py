@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,7 +17,8 @@ from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
-    from vrspam.measures.measure import Evaluation
+    from vrspam.report.blocks import Shown
+    from vrspam.report.page import Page
     from vrspam.tool import Evaluations
 
 
@@ -87,54 +90,79 @@ def evaluate(
         check_measures(weights, **measures)
     check_output("--html", html, model, data)
     check_output("--markdown", markdown, model, data)
-    from vrspam.report.words.names import name_measure
-    from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate_columns, evaluate_rows
-    from vrspam.tool.scored_rows import score_rows
-    from vrspam.tool.scores import read_scores
-
     reading |= {"weights": weights, "groups": groups, "progress": output.err.is_terminal}
-    several: Evaluations | None = None
     with output.warnings_as_lines():
         if data is None:
-            table, outcome = read_scores(model, scores=columns, folds=folds, **asked, **reading)
-            several = evaluate_columns(table, outcome, **measures)
-            found = next(iter(several.values()))
+            evaluated = _evaluate_columns(model, columns, measures, folds=folds, **asked, **reading)
         else:
-            loaded = load_model(Path(model))
-            table, outcome = score_rows(loaded, data, **reading), loaded.outcome
-            found = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
-        rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
+            evaluated = _evaluate_model(Path(model), data, measures, **reading)
         if html is not None or markdown is not None:
-            from vrspam.report.pages.evaluation import columns_page, evaluation_page
-
-            if several is None:
-                data_name = output.page_name(str(data))
-                page = evaluation_page(loaded, found, model_name=Path(model).name, data_name=data_name, **rules)
-            else:
-                page = columns_page(several, data_name=output.page_name(model), **rules)
-            write_page(page, html, markdown)
+            write_page(evaluated.page(), html, markdown)
     if as_json:
-        output.print_json(_numbers(found, several, name_measure(outcome)))
+        output.print_json(evaluated.numbers)
         return
     from vrspam.cli import terminal
-    from vrspam.report.summaries.evaluation import summary_of_columns, summary_of_evaluation
 
-    if several is None:
-        terminal.show_all(summary_of_evaluation(outcome, found, **rules))
-    else:
-        terminal.show_all(summary_of_columns(several, **rules))
+    terminal.show_all(evaluated.blocks())
     terminal.show_written(page=html, markdown=markdown)
 
 
-def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> dict[str, Any]:
-    """All numbers for scripts: flat for a model or one column; for several columns, by column and by pair."""
-    if several is None:
-        return {**found.flat(), "warnings": output.worries(found.auc, found.notes, measure)}
-    each = {
-        name: {**one.flat(), "probabilities": one.brier is not None, "warnings": output.worries(None, one.notes)}
-        for name, one in several.items()
-    }
-    if len(each) == 1:
-        return next(iter(each.values()))
-    return {"columns": each, "pairs": several.comparison.flat()["pairs"]}
+class _Evaluated(NamedTuple):
+    """An evaluation as it is shown: a page, what is printed, and numbers for scripts."""
+
+    page: Callable[[], Page]
+    blocks: Callable[[], list[Shown]]
+    numbers: dict[str, Any]
+
+
+def _evaluate_model(model: Path, data: str, measures: Mapping[str, Any], **reading: Any) -> _Evaluated:
+    """Evaluate a model on the rows of a file."""
+    from vrspam.report.pages.evaluation import evaluation_page
+    from vrspam.report.summaries.evaluation import summary_of_evaluation
+    from vrspam.report.words.names import name_measure
+    from vrspam.tool import load_model
+    from vrspam.tool.evaluation import evaluate_rows
+    from vrspam.tool.scored_rows import score_rows
+
+    loaded = load_model(model)
+    table = score_rows(loaded, data, **reading)
+    evaluation = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
+    rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": measures["recall"], "parameter": typed}
+    names: dict[str, Any] = {"model_name": model.name, "data_name": output.page_name(data)}
+    warnings = output.worries(evaluation.auc, evaluation.notes, name_measure(loaded.outcome))
+    return _Evaluated(
+        page=partial(evaluation_page, loaded, evaluation, **names, **rules),
+        blocks=partial(summary_of_evaluation, loaded.outcome, evaluation, **rules),
+        numbers={**evaluation.flat(), "warnings": warnings},
+    )
+
+
+def _evaluate_columns(data: str, columns: list[str], measures: Mapping[str, Any], **reading: Any) -> _Evaluated:
+    """Evaluate columns of scores of a table."""
+    from vrspam.report.pages.evaluation import columns_page
+    from vrspam.report.summaries.evaluation import summary_of_columns
+    from vrspam.tool.evaluation import evaluate_columns
+    from vrspam.tool.scores import read_scores
+
+    table, outcome = read_scores(data, scores=columns, **reading)
+    several = evaluate_columns(table, outcome, **measures)
+    rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": measures["recall"], "parameter": typed}
+    return _Evaluated(
+        page=partial(columns_page, several, data_name=output.page_name(data), **rules),
+        blocks=partial(summary_of_columns, several, **rules),
+        numbers=_numbers_of_columns(several),
+    )
+
+
+def _numbers_of_columns(several: Evaluations) -> dict[str, Any]:
+    """All numbers of columns: flat for one, and else by column and by pair."""
+    of_columns = {}
+    for name, evaluation in several.items():
+        of_columns[name] = {
+            **evaluation.flat(),
+            "probabilities": evaluation.brier is not None,
+            "warnings": output.worries(None, evaluation.notes),
+        }
+    if len(of_columns) == 1:
+        return next(iter(of_columns.values()))
+    return {"columns": of_columns, "pairs": several.comparison.flat()["pairs"]}
