@@ -110,6 +110,7 @@ def visits(tmp_path_factory):
 )
 def test_dates_groups_and_scores_take_no_second_reading(command, visits, monkeypatch, capsys):
     table = visits / "table.csv"
+    monkeypatch.chdir(visits)  # where pages are written
     openings = count_openings(table, monkeypatch)
     severe = command.startswith("check")  # finding them is severe
     assert main(command.format(table=table, folder=visits).split()) == severe, capsys.readouterr().err

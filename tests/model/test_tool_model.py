@@ -339,7 +339,7 @@ def test_gaps_of_sparse_tables(folder):
     frame["code"] = [f"c{k % 60}" for k in range(400)]
     frame.loc[[1, 5], "code"] = None
     opened = open_planned(write(frame, folder / "many.parquet"), TrainPlan(SICK))
-    assert sparse.issparse(next(iter(opened))[0])
+    assert sparse.issparse(opened.features())
     gaps = frame[NAMES[3]].isna().mean()
     expected = f"values are missing: {NAMES[3]!r} in {100 * gaps:.1f} % of the rows, 'code' in 0.5 % of the rows"
     for streaming in (False, True):

@@ -96,10 +96,9 @@ class Diagnosis(NamedTuple):
     aucs: Mapping[str, float] = {}
 
     @property
-    def leaking(self) -> list[str]:
-        """The columns that are said to give the answer away."""
-        fixes = [finding.fix for finding in self.findings if finding.code in ("leak", "missingness")]
-        return [name for fix in fixes if fix is not None for name in fix.value]
+    def has_leaks(self) -> bool:
+        """Whether a finding says that columns give the answer away, one of them or many together."""
+        return any(finding.code in ("leak", "missingness") for finding in self.findings)
 
 
 def diagnose(

@@ -44,7 +44,7 @@ class Leak(Check):
     def look_after(self, fitted: Any) -> Iterator[Finding]:
         """The AUC that a model promises is too good to be true, and no leak was found before."""
         table, diagnosis = fitted.table, fitted.diagnosis
-        if round(fitted.promised, 3) < TOO_GOOD or diagnosis.leaking:
+        if round(fitted.promised, 3) < TOO_GOOD or diagnosis.has_leaks:
             return
         if table.times is not None or table.within is not None:
             return

@@ -20,7 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import Objective
-from vrspam.objective.hinge import Point, SortedHinge, SortedPairs
+from vrspam.objective.hinge import Point, SortedHinge
+from vrspam.objective.sorted_pairs import SortedPairs
 from vrspam.solvers.base import EpochSolver, Solution, State, run
 from vrspam.solvers.gram import NOT_RIDGE
 from vrspam.solvers.smooth import conjugate_gradient

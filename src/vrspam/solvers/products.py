@@ -17,7 +17,7 @@ from scipy.linalg.blas import daxpy, dscal
 
 from vrspam import kernels
 from vrspam.objective import Objective, WithinProducts
-from vrspam.objective.losses import RowProducts
+from vrspam.objective.products import RowProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 

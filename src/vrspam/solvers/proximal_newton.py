@@ -13,7 +13,8 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import UNIT, Objective, Shaped
-from vrspam.objective.hinge import PartialHingeLoss, Point, SmoothedPartialLoss, SortedHinge
+from vrspam.objective.hinge import Point, SortedHinge
+from vrspam.objective.partial_hinge import PartialHingeLoss, SmoothedPartialLoss
 from vrspam.solvers import newton
 from vrspam.solvers.base import Solution, State, known_gap
 from vrspam.solvers.gram import NO_CURVES, GramDescent, refuse_uncompiled, shaped_minimum

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from vrspam import kernels
 from vrspam.moments import ClassMoments
-from vrspam.objective.losses import RowProducts
+from vrspam.objective.products import RowProducts
 from vrspam.solvers.online import kernel_rows
 
 

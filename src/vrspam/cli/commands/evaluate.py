@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +16,6 @@ from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
-    from vrspam.report.blocks import Shown
-    from vrspam.report.page import Page
     from vrspam.tool import Evaluations
 
 
@@ -68,21 +65,13 @@ def evaluate(
     """
     require("data", "pyarrow")
     reading = options.read_options(given)
-    asked = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
-    if data is not None and scores is not None:
-        raise errors.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
-    if data is None and scores is None:
-        raise errors.Misuse(
-            "name the table after the model; or columns of scores of one table with --scores and --target"
-        )
-    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
-        raise errors.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
-    if data is not None and folds is not None:
-        raise errors.Misuse("--folds is about out-of-fold --scores of one table: for a model and new rows leave it out")
-    if scores is not None and allow_missing is not None:
-        raise errors.Misuse(options.NO_MODEL)
-    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
-    measures |= {"confidence": confidence, "recall": recall}
+    labels = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
+    measures: dict[str, Any] = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures.update(confidence=confidence, recall=recall)
+    if data is None:
+        _refuse_without_data(scores, allow_missing)
+    else:
+        _refuse_with_data(model, scores, folds, labels)
     with errors.misuse():
         if allow_missing is not None:
             reading["allow_missing"] = read_names(allow_missing)
@@ -90,79 +79,115 @@ def evaluate(
         check_measures(weights, **measures)
     check_output("--html", html, model, data)
     check_output("--markdown", markdown, model, data)
-    reading |= {"weights": weights, "groups": groups, "progress": output.err.is_terminal}
-    with output.warnings_as_lines():
-        if data is None:
-            evaluated = _evaluate_columns(model, columns, measures, folds=folds, **asked, **reading)
-        else:
-            evaluated = _evaluate_model(Path(model), data, measures, **reading)
-        if html is not None or markdown is not None:
-            write_page(evaluated.page(), html, markdown)
-    if as_json:
-        output.print_json(evaluated.numbers)
-        return
-    from vrspam.cli import terminal
 
-    terminal.show_all(evaluated.blocks())
-    terminal.show_written(page=html, markdown=markdown)
+    reading.update(weights=weights, groups=groups, progress=output.err.is_terminal)
+    if data is None:
+        reading.update(labels, scores=columns, folds=folds)
+        _evaluate_columns(model, reading, measures, html, markdown, as_json)
+    else:
+        _evaluate_model(Path(model), data, reading, measures, html, markdown, as_json)
 
 
-class _Evaluated(NamedTuple):
-    """An evaluation as it is shown: a page, what is printed, and numbers for scripts."""
+def _refuse_without_data(scores: str | None, allow_missing: str | None) -> None:
+    """Refuse what says nothing about the columns of one table."""
+    if scores is None:
+        raise errors.Misuse(
+            "name the table after the model; or columns of scores of one table with --scores and --target"
+        )
+    if allow_missing is not None:
+        raise errors.Misuse(options.NO_MODEL)
 
-    page: Callable[[], Page]
-    blocks: Callable[[], list[Shown]]
-    numbers: dict[str, Any]
+
+def _refuse_with_data(model: str, scores: str | None, folds: str | None, labels: Mapping[str, Any]) -> None:
+    """Refuse what says nothing about a model on new rows."""
+    if scores is not None:
+        raise errors.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
+    named = [f"--{name}" for name, value in labels.items() if value is not None]
+    if named:
+        raise errors.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
+    if folds is not None:
+        raise errors.Misuse("--folds is about out-of-fold --scores of one table: for a model and new rows leave it out")
 
 
-def _evaluate_model(model: Path, data: str, measures: Mapping[str, Any], **reading: Any) -> _Evaluated:
-    """Evaluate a model on the rows of a file."""
-    from vrspam.report.pages.evaluation import evaluation_page
-    from vrspam.report.summaries.evaluation import summary_of_evaluation
+def _evaluate_model(
+    path: Path,
+    data: str,
+    reading: Mapping[str, Any],
+    measures: Mapping[str, Any],
+    html: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
     from vrspam.report.words.names import name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate_rows
     from vrspam.tool.scored_rows import score_rows
 
-    loaded = load_model(model)
-    table = score_rows(loaded, data, **reading)
-    evaluation = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
-    rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": measures["recall"], "parameter": typed}
-    names: dict[str, Any] = {"model_name": model.name, "data_name": output.page_name(data)}
-    warnings = output.worries(evaluation.auc, evaluation.notes, name_measure(loaded.outcome))
-    return _Evaluated(
-        page=partial(evaluation_page, loaded, evaluation, **names, **rules),
-        blocks=partial(summary_of_evaluation, loaded.outcome, evaluation, **rules),
-        numbers={**evaluation.flat(), "warnings": warnings},
-    )
+    rules = _rules(measures)
+    with output.warnings_as_lines():
+        model = load_model(path)
+        table = score_rows(model, data, **reading)
+        evaluation = evaluate_rows(model, table.columns[""], notes=table.notes, levels=table.levels, **measures)
+        if html is not None or markdown is not None:
+            from vrspam.report.pages.evaluation import evaluation_page
+
+            data_name = output.page_name(data)
+            page = evaluation_page(model, evaluation, model_name=path.name, data_name=data_name, **rules)
+            write_page(page, html, markdown)
+    if as_json:
+        warnings = output.worries(evaluation.auc, evaluation.notes, name_measure(model.outcome))
+        output.print_json({**evaluation.flat(), "warnings": warnings})
+        return
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.evaluation import summary_of_evaluation
+
+    terminal.show_all(summary_of_evaluation(model.outcome, evaluation, **rules))
+    terminal.show_written(page=html, markdown=markdown)
 
 
-def _evaluate_columns(data: str, columns: list[str], measures: Mapping[str, Any], **reading: Any) -> _Evaluated:
-    """Evaluate columns of scores of a table."""
-    from vrspam.report.pages.evaluation import columns_page
-    from vrspam.report.summaries.evaluation import summary_of_columns
+def _evaluate_columns(
+    data: str,
+    reading: Mapping[str, Any],
+    measures: Mapping[str, Any],
+    html: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
     from vrspam.tool.evaluation import evaluate_columns
     from vrspam.tool.scores import read_scores
 
-    table, outcome = read_scores(data, scores=columns, **reading)
-    several = evaluate_columns(table, outcome, **measures)
-    rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": measures["recall"], "parameter": typed}
-    return _Evaluated(
-        page=partial(columns_page, several, data_name=output.page_name(data), **rules),
-        blocks=partial(summary_of_columns, several, **rules),
-        numbers=_numbers_of_columns(several),
-    )
+    rules = _rules(measures)
+    with output.warnings_as_lines():
+        table, outcome = read_scores(data, **reading)
+        evaluations = evaluate_columns(table, outcome, **measures)
+        if html is not None or markdown is not None:
+            from vrspam.report.pages.evaluation import columns_page
+
+            write_page(columns_page(evaluations, data_name=output.page_name(data), **rules), html, markdown)
+    if as_json:
+        output.print_json(_numbers_of_columns(evaluations))
+        return
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.evaluation import summary_of_columns
+
+    terminal.show_all(summary_of_columns(evaluations, **rules))
+    terminal.show_written(page=html, markdown=markdown)
 
 
-def _numbers_of_columns(several: Evaluations) -> dict[str, Any]:
-    """All numbers of columns: flat for one, and else by column and by pair."""
-    of_columns = {}
-    for name, evaluation in several.items():
-        of_columns[name] = {
+def _rules(measures: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page and a summary know of the thresholds that were asked for."""
+    return {"cost_ratio": measures["cost_ratio"], "recall": measures["recall"], "parameter": typed}
+
+
+def _numbers_of_columns(evaluations: Evaluations) -> dict[str, Any]:
+    """All numbers for scripts: flat for one column; else by column and by pair."""
+    columns = {}
+    for name, evaluation in evaluations.items():
+        columns[name] = {
             **evaluation.flat(),
             "probabilities": evaluation.brier is not None,
             "warnings": output.worries(None, evaluation.notes),
         }
-    if len(of_columns) == 1:
-        return next(iter(of_columns.values()))
-    return {"columns": of_columns, "pairs": several.comparison.flat()["pairs"]}
+    if len(columns) == 1:
+        return next(iter(columns.values()))
+    return {"columns": columns, "pairs": evaluations.comparison.flat()["pairs"]}
