@@ -135,8 +135,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     path = write(patients(rows=100), tmp_path / "p.csv")
     model = train(path, "sick", features="linear", n_splits=2)
     about = Message("{name!r} knows the answer: {fix}", name="day", fix=Parameter("drop", ["day, hour"]))
-    noted = {**model.training, "warnings": [note_of(about), "a plain text with drop=['x']"]}
-    model = replace(model, training=noted)
+    noted = (note_of(about), "a plain text with drop=['x']")
+    model = replace(model, facts=replace(model.facts, warnings=noted))
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
     assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]

@@ -11,7 +11,7 @@ from typing import Any
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.plan import check_option, one_or_more
 from vrspam.tool.promises import share_of_calls_note
 from vrspam.tool.score_blocks import open_rows

@@ -12,9 +12,9 @@ from vrspam.data import Chunks
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.block import BrokenRow
 from vrspam.data.source import Source
+from vrspam.model.model import Model
 from vrspam.tables.frames import columns_of, numbers
 from vrspam.tables.unseen import far_outside
-from vrspam.tool.model import Model
 
 
 class ScoredBlock(NamedTuple):

@@ -163,16 +163,16 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
             numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
         marked = f"{effect.feature} ({told[effect.feature]} by request)" if effect.feature in told else effect.feature
         lines.append([marked, *numbers, f"{effect.share:.1%}"])
-    if model.features is None:
+    if model.is_linear:
         lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
         output.show_table(["feature", "coefficient", "one deviation", "share"], lines)
     else:
         output.show_table(["column", "spread", "share"], lines)
     if len(effects) > top:
         output.say(f"and {len(effects) - top:,} more (--top)")
-    output.tell(ONE_DEVIATION if model.features is None else SPREAD)
+    output.tell(ONE_DEVIATION if model.is_linear else SPREAD)
     output.tell(SHARE_OF_PAIRS if model.ranks else SHARE)
-    if model.features is None:
+    if model.is_linear:
         if model.schema.categorical:
             output.say("")
             shown = [[f"column {name}", f"{share:.1%}"] for name, share in list(columns.items())[:top]]

@@ -52,7 +52,7 @@ def export(
     loaded = load_model(model)
     written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype)
     if as_json:
-        inputs = [{"name": one.name, "kind": one.kind, "note": one.note} for one in loaded.to_model().inputs]
+        inputs = [{"name": one.name, "kind": one.kind, "note": one.note} for one in loaded.inputs]
         output.print_json(
             {**{option.strip("-"): path and str(path) for option, path in wanted.items()}, "inputs": inputs}
         )

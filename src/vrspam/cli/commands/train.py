@@ -68,7 +68,7 @@ def train(
             if option.panel == PAGE and source is not None and source.name == "COMMANDLINE":
                 raise errors.Misuse(f"{option.flag} is about the report: name its file with --html")
     plan = options.plan_of(data, given)
-    from vrspam.tool.modelfile import save_model
+    from vrspam.model.file import save_model
     from vrspam.tool.training import fit_file
 
     with output.warnings_as_lines():
@@ -126,7 +126,7 @@ def _describe(model: Model, path: Path) -> None:
     shown += [(name, told[name]) for name in ("threshold", "model", "loss", "penalty", "fit") if name in told]
     output.show_facts(shown)
     output.say("")
-    what = "features" if model.features is None else "columns"
+    what = "features" if model.is_linear else "columns"
     output.tell(f"strongest {what}: {describe_size(model)}")
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)

@@ -24,7 +24,7 @@ from vrspam.report.words.model import (
 )
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 MOST_FEATURES = 20
 MOST_CURVES = 24
@@ -36,7 +36,7 @@ def what_it_looks_at(model: Model) -> Section:
     blocks = [paragraph(describe_curves(model)), *_say_nearly_the_same(model)]
     strongest = _strongest(model)
     caption, numbers = _table_of_effects(model)
-    meaning = SPREAD if model.features is not None else ONE_DEVIATION
+    meaning = SPREAD if not model.is_linear else ONE_DEVIATION
     explained = paragraph(f"{meaning} {SHARE_OF_PAIRS if model.ranks else SHARE}", soft=True)
     if model.shapes is None:
         blocks += [grid([*strongest, numbers], "large"), explained]
@@ -61,7 +61,7 @@ def _strongest(model: Model) -> list[Html]:
     if not effects:
         return []
     label = "part of the difference of the classes"
-    if model.features is None:
+    if model.is_linear:
         label = "change for one standard deviation"
     elif model.shapes is not None:
         label = "how much it moves scores"
@@ -91,7 +91,7 @@ def _curves(columns: Sequence[Shape], strongest: list[Html]) -> list[Html]:
 def _table_of_effects(model: Model) -> tuple[str, Html]:
     """The strongest effects as numbers, and the caption of their table."""
     effects = explain(model)
-    if model.features is None:
+    if model.is_linear:
         what, columns = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
         rows = _rows_of_features(effects)
     else:
