@@ -7,6 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
+# Compiled bytecode is kept, whatever the environment says: tests start hundreds of programs that import the package.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo docs docs-serve screenshots quick test test-lowest checks-lowest test-pythons test-strict fuzz mutants lint lock hooks coverage bench bench-record bench-quality bench-tables bench-corrected promises test-spark bench-spark test-extras dist clean
 
 demo: $(VENV)/.installed

@@ -1,5 +1,10 @@
-"""What pytest leaves out: pages that `make docs` made, modules without their package, and slow tests with --quick."""
+"""What pytest leaves out: pages that `make docs` made, modules without their package, and slow tests with --quick.
 
+Processes that run tests side by side (`-n 2`) have one thread each, unless the environment says how many: threads of
+several processes that wait for one core keep each other waiting, and tests take twice as long.
+"""
+
+import os
 import runpy
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +19,10 @@ NEEDED = {
     "river": ["src/vrspam/online.py"],
     "skops": ["src/vrspam/trusted.py"],
 }
+if "PYTEST_XDIST_WORKER" in os.environ:  # this file is read before NumPy, which reads these when it is imported
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
 collect_ignore = [*MADE_BY_SPHINX, "docs/conf.py", "docs/name_links.py"]
 collect_ignore_glob = [path for package, paths in NEEDED.items() if find_spec(package) is None for path in paths]
 

@@ -173,10 +173,10 @@ def run(command: str, folder: Path) -> dict[str, object]:
 
 
 def masked(text: str, folder: Path) -> list[str]:
-    """The lines of a text without the folder, times and sizes of files."""
+    """The lines of a text without the folder, times, sizes of files and gaps, which are rounding errors."""
     text = text.replace(str(folder), "...")
     text = re.sub(r"\b\d+(\.\d+)? (ms|s|seconds?|minutes?|min|kB|KB|MB)\b", "#", text)
-    text = re.sub(r'("seconds"|"bytes"|"fingerprint"|"version"): [^,\n]*', r"\1: #", text)
+    text = re.sub(r'("seconds"|"bytes"|"fingerprint"|"version"|"gap"|"relative_gap"): [^,\n]*', r"\1: #", text)
     return text.splitlines()
 
 

@@ -39,12 +39,13 @@ def changed(tmp_path_factory):
     """The files that the page changes, changed as it says."""
     folder = tmp_path_factory.mktemp("tool")
     steps = STEP.findall((ROOT / "docs" / "add_an_option.md").read_text("utf-8"))
-    assert [name for name, _ in steps] == ["plan.py", "training.py"]
+    assert [name for name, _ in steps] == ["plan.py", "plan.py", "training.py"]
     for name, block in steps:
-        text = (ROOT / "src" / "vrspam" / "tool" / name).read_text("utf-8")
+        file = folder / name
+        text = (file if file.exists() else ROOT / "src" / "vrspam" / "tool" / name).read_text("utf-8")
         (there,) = [line for line in text.splitlines() if line.strip() == block.splitlines()[0]]
         deep = textwrap.indent(block, there[: len(there) - len(there.lstrip())])
-        (folder / name).write_text(text.replace(f"{there}\n", deep), "utf-8")
+        file.write_text(text.replace(f"{there}\n", deep), "utf-8")
     return folder
 
 
@@ -63,7 +64,7 @@ def test_keyword_docstring_check_and_effect(changed, tmp_path):
     assert json.loads(printed)["rows"] == 120
     *parameters, documented, refused = json.loads(found)
     assert parameters == ["max_rows: int | None = None"] * 2
-    text = "max_rows : int, optional Train on so many rows at most, drawn by `random_state`."
+    text = "max_rows : int, optional Train on so many rows at most, drawn by the seed."
     assert " ".join(documented.split()) == text
     assert refused == "max_rows=5 must be at least 10"
 
@@ -77,4 +78,4 @@ def test_option_help_and_the_same_sentence(changed, tmp_path, command):
     assert done.returncode == 0
     data = done.stdout.split("Data ─")[1].split("Model ─")[0]
     assert "--max-rows" in data
-    assert "drawn by --seed" in " ".join(data.replace("│", " ").split())
+    assert "drawn by the seed" in " ".join(data.replace("│", " ").split())

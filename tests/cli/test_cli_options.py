@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.findings import Note, note_from_plain, text_of
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.findings import Fix, Note, VrspamError, note_from_plain, text_of
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import errors, main, options
 from vrspam.cli.app import app
@@ -28,8 +27,9 @@ from vrspam.cli.typed import typed as as_typed
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.notes import note_of
-from vrspam.tool.plan import OPTIONS, read_names
+from vrspam.tool.plan import OPTIONS
 from vrspam.tool.training import train
+from vrspam.tool.typed_values import read_names
 
 
 def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):
@@ -62,30 +62,30 @@ def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("parameter", "typed"),
     [
-        (Parameter("target"), "--target"),
-        (Parameter("max_categories", 2000), "--max-categories 2000"),
-        (Parameter("l1", 0.5), "--l1 0.5"),
-        (Parameter("positive", "very ill"), "--positive 'very ill'"),
-        (Parameter("positive", "it's"), """--positive 'it'"'"'s'"""),
-        (Parameter("drop", ["day"]), "--drop day"),
-        (Parameter("drop", ["day", "night"]), "--drop day,night"),
-        (Parameter("drop", ("paid, EUR",)), """--drop '"paid, EUR"'"""),
-        (Parameter("drop", ['height "cm"']), '--drop \'"height ""cm"""\''),
-        (Parameter("include", [" day"]), """--include '" day"'"""),
-        (Parameter("ids", ["first name"]), "--id 'first name'"),
-        (Parameter("ordered", {"size": ("small", "a, b")}), """--ordered 'size=small,"a, b"'"""),
-        (Parameter("ordered", {"a": ("b", "c"), "d": ("e",)}), "--ordered a=b,c --ordered d=e"),
-        (Parameter("n_splits", 3), "--folds 3"),
-        (Parameter("streaming", True), "--streaming"),
-        (Parameter("streaming", False), "no --streaming"),
-        (Parameter("zero_based"), "--zero-based"),
-        (Parameter("zero_based", True), "--zero-based"),
-        (Parameter("zero_based", False), "--one-based"),
-        (Parameter("on_error", "skip"), "--skip-errors"),
-        (Parameter("delimiter", "\t"), "--delimiter tab"),
-        (Parameter("delimiter", ";"), "--delimiter ';'"),
-        (Parameter("chunk_rows", 10), "chunk_rows=10"),  # not an option
-        (Parameter("on_error", "stop"), "on_error='stop'"),
+        (Fix("target"), "--target"),
+        (Fix("max_categories", 2000), "--max-categories 2000"),
+        (Fix("l1", 0.5), "--l1 0.5"),
+        (Fix("positive", "very ill"), "--positive 'very ill'"),
+        (Fix("positive", "it's"), """--positive 'it'"'"'s'"""),
+        (Fix("drop", ["day"]), "--drop day"),
+        (Fix("drop", ["day", "night"]), "--drop day,night"),
+        (Fix("drop", ("paid, EUR",)), """--drop '"paid, EUR"'"""),
+        (Fix("drop", ['height "cm"']), '--drop \'"height ""cm"""\''),
+        (Fix("include", [" day"]), """--include '" day"'"""),
+        (Fix("ids", ["first name"]), "--id 'first name'"),
+        (Fix("ordered", {"size": ("small", "a, b")}), """--ordered 'size=small,"a, b"'"""),
+        (Fix("ordered", {"a": ("b", "c"), "d": ("e",)}), "--ordered a=b,c --ordered d=e"),
+        (Fix("n_splits", 3), "--folds 3"),
+        (Fix("streaming", True), "--streaming"),
+        (Fix("streaming", False), "no --streaming"),
+        (Fix("zero_based"), "--zero-based"),
+        (Fix("zero_based", True), "--zero-based"),
+        (Fix("zero_based", False), "--one-based"),
+        (Fix("on_error", "skip"), "--skip-errors"),
+        (Fix("delimiter", "\t"), "--delimiter tab"),
+        (Fix("delimiter", ";"), "--delimiter ';'"),
+        (Fix("chunk_rows", 10), "chunk_rows=10"),  # not an option
+        (Fix("on_error", "stop"), "on_error='stop'"),
     ],
 )
 def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
@@ -94,7 +94,7 @@ def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), min_size=1))
 def test_names_of_columns_come_back_from_the_shell(names):
-    option, line = shlex.split(as_typed(Parameter("drop", names)))
+    option, line = shlex.split(as_typed(Fix("drop", names)))
     assert option == "--drop"
     assert read_names(line) == tuple(names)
 
@@ -116,7 +116,7 @@ def test_every_option_of_the_table_is_one_of_the_commands():
 
 def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
     def refuse(*args, **given):
-        raise WordedError("column {name!r} is odd; use {fix}", name="a{b}", fix=Parameter("drop", ["a{b}"]))
+        raise VrspamError("column 'a{b}' is odd; use ", Fix("drop", ["a{b}"]))
 
     monkeypatch.setattr("vrspam.tool.load_model", refuse)
     assert main(["predict", "m.json", "x.csv", "--out", str(tmp_path / "s.csv")]) == 1
@@ -134,7 +134,7 @@ def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
 def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     path = write(patients(rows=100), tmp_path / "p.csv")
     model = train(path, "sick", features="linear", n_splits=2)
-    about = Message("{name!r} knows the answer: {fix}", name="day", fix=Parameter("drop", ["day, hour"]))
+    about = Note("'day' knows the answer: ", Fix("drop", ["day, hour"]))
     noted = (note_of(about), "a plain text with drop=['x']")
     model = replace(model, facts=replace(model.facts, warnings=noted))
     save_model(model, tmp_path / "m.json")
@@ -153,9 +153,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("noticed", "options"),
     [
-        (Message("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (Note("use ", Fix("l2", 0.5), ", not ", Fix("l1")), "use --l2 0.5, not --l1"),
         (CategoriesGrouped("town", 9, 4), "or raise --max-categories to keep more."),
-        (Message("first: {inner}", inner=Message("drop {x}", x=3)), "first: drop 3"),
         (GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125), "try larger numbers with --l1"),
         (AllCoefficientsZero(0.5), "better than chance; try smaller numbers with --l1"),
         (AllCoefficientsZero(0.0), "the same mean in every feature (or no feature varies)."),

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from vrspam.cli import main
-from vrspam.cli.app import LINES, app
+from vrspam.cli.app import COMMANDS, app
 
 PROGRAM = """
 import sys
@@ -65,25 +65,25 @@ def test_help_of_one_command_imports_no_other():
     )
     assert "--epsilon" in found
     modules = {name.rpartition(".")[2] for name in ast.literal_eval(found.splitlines()[-1])}
-    assert modules & {*LINES} == {"theory"}
+    assert modules & {*COMMANDS} == {"theory"}
 
 
 def test_lines_of_the_list_are_those_of_the_commands():
     commands = group()
     before = list(commands.commands)
-    for name in LINES:
+    for name in COMMANDS:
         commands.resolve_command(None, [name])
-    assert list(commands.commands) == before == list(LINES)
+    assert list(commands.commands) == before == list(COMMANDS)
     for name, command in commands.commands.items():
         said = inspect.cleandoc(inspect.unwrap(command.callback).__doc__).split("\n\n")[0]
-        assert LINES[name] == " ".join(said.split())
+        assert COMMANDS[name] == " ".join(said.split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_page_is_the_same_with_all_commands_loaded(width, capsys, monkeypatch):
     monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
     pages = []
-    for loaded in ((), tuple(LINES)):
+    for loaded in ((), tuple(COMMANDS)):
         commands = group()
         for name in loaded:
             commands.resolve_command(None, [name])
@@ -91,7 +91,7 @@ def test_page_is_the_same_with_all_commands_loaded(width, capsys, monkeypatch):
             commands(["--help"], prog_name="vrspam")
         pages.append(capsys.readouterr().out)
     assert pages[0] == pages[1]
-    assert all(name in pages[0] for name in LINES)
+    assert all(name in pages[0] for name in COMMANDS)
 
 
 def test_shells_complete_names_and_options():
@@ -99,7 +99,7 @@ def test_shells_complete_names_and_options():
     context = commands.make_context("vrspam", [], resilient_parsing=True)
     (found,) = commands.shell_complete(context, "tr")
     assert found.value == "train"
-    assert LINES["train"].startswith(found.help.removesuffix("..."))
+    assert COMMANDS["train"].startswith(found.help.removesuffix("..."))
     _, command, _ = commands.resolve_command(context, ["train", "--cal"])
     inner = command.make_context("train", [], parent=context, resilient_parsing=True)
     assert [item.value for item in command.shell_complete(inner, "--cal")] == ["--calibration"]

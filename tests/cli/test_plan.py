@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import typer
@@ -18,7 +18,16 @@ from vrspam.cli.app import app
 from vrspam.objective import LOSSES
 from vrspam.penalties.family import PENALTIES
 from vrspam.tool import TrainPlan, make_report, rows, train
-from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, options_of
+from vrspam.tool.options import PANELS
+from vrspam.tool.plan import (
+    OPTIONS,
+    CheckOptions,
+    ReportOptions,
+    ReportPlan,
+    RowsOptions,
+    TrainOptions,
+    options_of,
+)
 
 
 def command(name: str) -> Any:
@@ -44,6 +53,21 @@ def test_signatures_and_docstrings_name_every_option(function, plan):
         assert parameters[one.name].default == one.default
         assert f"\n    {one.name} : " in function.__doc__
     assert "{" not in re.sub(r'\{("[\w-]+"(, )?)+\}', "", function.__doc__.split("Examples")[0])
+
+
+@pytest.mark.parametrize(("keywords", "plan"), [(TrainOptions, TrainPlan), (ReportOptions, ReportPlan)])
+def test_keywords_that_editors_complete_are_the_fields_of_the_plan(keywords, plan):
+    types = {one.name: one.type for one in fields(plan) if one.name not in ("target", "positive")}
+    assert get_type_hints(keywords) == types
+    for fewer in (CheckOptions, RowsOptions):
+        assert get_type_hints(fewer).items() <= types.items()
+
+
+def test_sentences_about_options_name_none_as_it_is_typed():
+    """They serve Python, the command line and the docs."""
+    for option in OPTIONS.values():
+        for sentence in (option.help, option.details):
+            assert not re.search(r"--|\{", sentence)
 
 
 @pytest.mark.parametrize("name", ["train", "report"])
@@ -139,7 +163,7 @@ def test_options_by_name_take_the_place_of_those_of_a_plan():
     found = ReportPlan.of("ill", None, plan, {"n_splits": 4, "rows": 2})
     assert (found.target, found.features, found.n_splits, found.rows) == ("ill", "linear", 4, 2)
     with pytest.raises(TypeError, match="colour"):
-        train("none.csv", "sick", colour="red")
+        train("none.csv", "sick", **dict[str, Any](colour="red"))
 
 
 @pytest.mark.parametrize(("width", "least"), [(60, 17), (80, 30), (120, 65)])

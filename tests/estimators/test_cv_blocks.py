@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
-from vrspam._utils.findings import VrspamError, text_of
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError, text_of
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.model_selection.block_source import add_scores, held_out_of, score_block
 from vrspam.model_selection.hashing import row_hashes
@@ -150,7 +149,7 @@ def test_refusals_leave_the_model_alone():
 
 
 def test_an_error_in_a_block_keeps_its_fields():
-    error = error_in_block(3, WordedError("no column {name!r}: give {option}", name="age", option=Parameter("target")))
+    error = error_in_block(3, VrspamError("no column 'age': give ", Fix("target")))
     assert str(error) == "Block 3: no column 'age': give target="
     assert text_of(error, lambda fix: f"--{fix.option}") == "Block 3: no column 'age': give --target"
 
@@ -158,7 +157,7 @@ def test_an_error_in_a_block_keeps_its_fields():
 @pytest.mark.parametrize("where", ["_validate_rows", "moments"])
 def test_an_error_of_the_reader_of_a_block_keeps_its_fields(where, monkeypatch):
     def refuse(*_, **__):
-        raise WordedError("give {option}", option=Parameter("target"))
+        raise VrspamError("give ", Fix("target"))
 
     X, y = make_data(60, 3)
     owner = AUCClassifierCV if where == "_validate_rows" else ClassMoments

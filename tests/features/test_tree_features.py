@@ -277,8 +277,7 @@ def share_of_rows(folder):
     """Share of the landmarks of a model that are rows of the table, as the model sees them."""
     model = load_model(folder / "model.json")
     rows = pd.read_csv(next(folder.glob("*.csv")))[list(model.schema.columns)]
-    found, held = [], model.features
-    assert held is not None
+    found, held = [], model.parts
     for part in held.kernels:
         known = encoders.encode(part.encoders, rows)
         found += [np.abs(known - landmark).max(axis=1).min() < 1e-9 for landmark in part.landmarks]

@@ -9,6 +9,7 @@ import sys
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import openpyxl
@@ -205,7 +206,7 @@ def test_infinite_labels_of_both_signs_are_refused_and_nothing_else_is_said(fold
 def test_an_unknown_option_is_named(folder):
     FRAME.to_csv(folder / "t.csv", index=False)
     with pytest.raises(TypeError, match=r"there is no option 'feature' \(did you mean 'features'"):
-        train(folder / "t.csv", "sick", feature="linear")
+        train(folder / "t.csv", "sick", **dict[str, Any](feature="linear"))
 
 
 def test_a_new_label_of_a_class_of_several(folder):

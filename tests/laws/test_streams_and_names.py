@@ -20,7 +20,7 @@ import pytest
 from laws_support import examples
 
 from vrspam.cli import main
-from vrspam.cli.app import LINES
+from vrspam.cli.app import COMMANDS as LISTED
 from vrspam.tool import load_model
 
 posix = pytest.mark.skipif(os.name != "posix", reason="file descriptors of POSIX")
@@ -158,7 +158,7 @@ def test_file_names_need_not_be_utf8(folder, tmp_path, kind, capsys, monkeypatch
 
 
 def test_every_command_that_reads_a_table_or_model_is_tried():
-    assert {*LINES} - {command.split()[0] for command in COMMANDS.values()} == {
+    assert {*LISTED} - {command.split()[0] for command in COMMANDS.values()} == {
         "demo",
         "reproduce",
         "publish",

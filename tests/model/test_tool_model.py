@@ -704,4 +704,4 @@ def test_the_squared_hinge_is_trained_saved_and_scored(folder):
     assert 0 <= curved.training["relative_gap"] < 1e-8
     for kind, match in (("hinge", "loss='hinge' is not known"), ("squared_hinge", "needs all rows in memory")):
         with pytest.raises(ValueError, match=match):
-            train(path, SICK, loss=kind, streaming=True)
+            train(path, SICK, **dict[str, Any](loss=kind, streaming=True))

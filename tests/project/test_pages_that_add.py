@@ -142,6 +142,44 @@ by_function = AUCClassifierCV(
 assert (model.l2_, model.best_score_) == (by_function.l2_, by_function.best_score_)
 """
 
+COMMAND = """
+import inspect, io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from tool_data import patients, write
+from vrspam.cli import main
+from vrspam.cli.app import COMMANDS
+from vrspam.tool import check
+from vrspam.tool.tally import tally
+from pathlib import Path
+
+def said(*arguments):
+    output, complaints = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(complaints):
+        code = main(list(arguments))
+    return code, output.getvalue(), complaints.getvalue()
+
+frame = patients(rows=200)
+frame["told"] = (frame["sick"] == frame["sick"].iloc[0]) + 0.0
+data = str(write(frame, Path("patients.csv")))
+severities = [finding.severity for finding in check(frame, "sick")]
+counted = {severity: severities.count(severity) for severity in ("severe", "warning", "note")}
+assert counted["severe"] == 1
+assert tally(frame, "sick") == counted
+assert tally(frame, "sick", drop=["told"])["severe"] == 0
+assert list(inspect.signature(tally).parameters)[:3] == ["path", "target", "positive"]
+assert "drop : sequence of str, optional" in tally.__doc__
+code, shown, _ = said("--help")
+assert code == 0 and COMMANDS["tally"] in " ".join(shown.replace("│", " ").split())
+code, shown, _ = said("tally", "--help")
+assert code == 0 and "--groups" in shown
+code, shown, _ = said("tally", data, "--target", "sick", "--json")
+assert (code, json.loads(shown)) == (0, counted)
+code, shown, _ = said("tally", data, "--target", "sick", "--drop", "told")
+assert code == 0 and shown.split()[:2] == ["severe", "0"]
+code, _, sentence = said("tally", data, "--target", "sick", "--max-categories", "1")
+assert (code, sentence) == (2, "vrspam: --max-categories 1 must be at least 2  (see vrspam tally --help)\\n")
+"""
+
 
 @pytest.mark.parametrize(
     ("page", "program", "n_files"),
@@ -150,6 +188,7 @@ assert (model.l2_, model.best_score_) == (by_function.l2_, by_function.best_scor
         ("add_a_penalty.md", PENALTY, 5),
         ("add_a_solver.md", SOLVER, 2),
         ("add_a_measure.md", MEASURE, 2),
+        ("add_a_command.md", COMMAND, 3),
     ],
 )
 def test_a_page_names_all_files(page, program, n_files, tmp_path):

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from vrspam.cli import main
 from vrspam.tool import load_model, score_file, train, training
-from vrspam.tool.plan import TrainPlan, read_directions, read_order
+from vrspam.tool.plan import TrainPlan
+from vrspam.tool.typed_values import read_directions, read_order
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from vrspam import AUCClassifierCV
-from vrspam.cli.app import run
+from vrspam.cli.run import run
 from vrspam.export import to_python, to_sql
 from vrspam.features import AdditiveFeatures, LinearFeatures, StackedFeatures
 from vrspam.features.scoring import PreparedParts

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import ndtri
 
-from vrspam.cli.app import run
+from vrspam.cli.run import run
 from vrspam.data import DataError
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import delong_test, partial_auc_test, roc_auc_ci

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vrspam.cli.app import run
+from vrspam.cli.run import run
 from vrspam.data import DataError
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test

@@ -11,7 +11,7 @@ import pytest
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.names import THRESHOLD_RULES
-from vrspam.cli.app import run
+from vrspam.cli.run import run
 from vrspam.export import to_python, to_sql
 from vrspam.metrics.promises import choose_threshold
 from vrspam.metrics.thresholds import ChosenThreshold

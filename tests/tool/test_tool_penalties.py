@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_the_command(table, tmp_path, capsys):
 
 def test_what_is_refused(table):
     with pytest.raises(VrspamError, match="penalty='lasso' is not known; give elasticnet, mcp or scad"):
-        train(table[0], "sick", penalty="lasso")
+        train(table[0], "sick", **dict[str, Any](penalty="lasso"))
     with pytest.raises(VrspamError, match="penalty='scad' needs positive numbers for l1, its strength: give l1='auto'"):
         train(table[0], "sick", penalty="scad", l1=[0.0, 0.1])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,6 @@ ROLES: dict[str, Role] = {
 REMEMBERED = tuple(role.name for role in ROLES.values() if role.is_remembered)
 
 
-def named_by(role: str) -> Parameter:
-    """The parameter that names the column of a role; `target` names times and orders."""
-    return Parameter(ROLES[role].option)
+def named_by(role: str) -> Fix:
+    """The option that names the column of a role; `target` names times and orders."""
+    return Fix(ROLES[role].option)

@@ -121,6 +121,18 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
 
 
+def first_names(names: Sequence[object], most: int = 20) -> str:
+    """Return the first of several names as an enumeration, with dots for the others.
+
+    >>> first_names(["age", "bmi", 3], most=2)
+    'age, bmi, ...'
+    """
+    shown = [str(name) for name in names[:most]]
+    if len(names) > most:
+        shown.append("...")
+    return ", ".join(shown)
+
+
 def show_texts(texts: Sequence[str], most: int = 3) -> str:
     """Some texts as examples, long ones without their middle: "'n/a', '?', '-', ..."."""
     shown = [repr(text if len(text) <= 60 else shorten(text, 60)) for text in texts[:most]]

@@ -9,27 +9,36 @@ import threading
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return the exit code."""
-    if threading.current_thread() is threading.main_thread():  # signals end it as `sys.exit` does, without leftovers
-        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, lambda number, _: sys.exit(128 + number))
-    if arguments is None:
+    """Run the command line; return the exit code. Without `arguments` it is that of a process, which then ends."""
+    is_process = arguments is None
+    _end_by_signals()
+    if is_process:
         from vrspam.cli.streams import prepare_streams
 
         prepare_streams()
-        gc.set_threshold(100_000, 50, 50)  # a short process: nearly all its objects belong to modules and stay
+        # nearly all objects of a short process belong to modules and stay: looking for garbage among them costs a fifth
+        # of the time of a page of help
+        gc.set_threshold(100_000, 50, 50)
     try:
         import rich.console  # noqa: F401 (the commands need it: said here if it is missing)
 
-        from vrspam.cli.app import run
+        from vrspam.cli.run import run
     except ModuleNotFoundError as error:
         from vrspam._utils.extras import how_to_install  # here, because --help does not need it
 
-        print(f"vrspam: {how_to_install(str(error.name).partition('.')[0], 'cli')}", file=sys.stderr)
+        module = str(error.name).partition(".")[0]
+        print(f"vrspam: {how_to_install(module, 'cli')}", file=sys.stderr)
         return 1
-    if arguments is not None:
-        return run(arguments)
-    code = run(sys.argv[1:])
-    gc.freeze()  # the process ends here: without it, Python would look for garbage in all modules once more
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    if is_process:
+        gc.freeze()  # or Python would look for garbage in all modules once more before it ends
     return code
+
+
+def _end_by_signals() -> None:
+    """Let SIGTERM and SIGHUP end the process as `sys.exit` does, without leftovers; signals of others stay as set."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))

@@ -15,6 +15,7 @@ from vrspam.cli.output import err, warn
 from vrspam.cli.typed import typed
 
 if TYPE_CHECKING:
+    from vrspam.tool.options import Option
     from vrspam.tool.plan import ReportPlan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -52,12 +53,14 @@ AllowMissing = Annotated[
         metavar="<names>",
     ),
 ]
+FLAGS = (bool, bool | None)
+NUMBERS = (int, float, int | None, float | None)
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 
 def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Callable[[Command], Command]:
     """A decorator for a command with `**given`: it adds options of the plan; help pages group those of `panels`."""
-    from vrspam.tool.plan import PANELS
+    from vrspam.tool.options import PANELS
 
     def place(one: inspect.Parameter) -> int:
         """Options without a panel come first, then the panels in their order."""
@@ -68,7 +71,7 @@ def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Calla
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        several = sorted([*own, *(_parameter(name, panels, command.__name__) for name in names)], key=place)
+        several = sorted([*own, *(_parameter(name, panels) for name in names)], key=place)
         command.__signature__ = signature.replace(parameters=several)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in several}
         return command
@@ -76,54 +79,99 @@ def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Calla
     return decorate
 
 
-def _parameter(name: str, panels: Sequence[str], command: str) -> inspect.Parameter:
-    """An option of a command as typer takes it; one that is neither a number nor a flag is text that the plan reads."""
+def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
+    """An option of the plan as typer takes it."""
     from vrspam.tool.plan import OPTIONS
 
-    shown = OPTIONS[name].of(command)
-    kind, default = shown.type, shown.default
-    flag = kind in (bool, bool | None)
-    is_text = not (flag or kind in (int, float, int | None, float | None))
-    text = shown.help.format_map({other: one.flag for other, one in OPTIONS.items()})
-    if kind is bool and default:
-        text, default = f"Do not {text[0].lower()}{text[1:]}", False
-    elif isinstance(default, tuple):
-        default = ",".join(f"{value:g}" for value in default) or None
-    option = typer.Option(
-        *(shown.flags or (shown.flag,)),
-        help=f"{text} {shown.typed}".strip(),
-        metavar="" if flag else shown.metavar or ("<name>" if is_text else None),
-        rich_help_panel=shown.panel if shown.panel in panels else None,
-        show_default=default is not None and not flag,
+    option = OPTIONS[name]
+    default = _typed_default(option)
+    is_flag = option.type in FLAGS
+    shown = typer.Option(
+        *option.flags,
+        help=_help_of(option),
+        metavar=_metavar_of(option),
+        rich_help_panel=option.panel if option.panel in panels else None,
+        show_default=default is not None and not is_flag,
     )
-    typed: Any = list[str] | None if shown.several else str | None if is_text else kind
     return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Annotated[typed, option]
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[_typed_type(option), shown],
     )
 
 
-def read_options(given: dict[str, Any]) -> dict[str, Any]:
+def _is_switched_off(option: Option) -> bool:
+    """Whether the flag turns off what is usual."""
+    return option.type is bool and option.default
+
+
+def _help_of(option: Option) -> str:
+    """The sentence about an option, and how its value is typed."""
+    if _is_switched_off(option):
+        return f"Do not {option.help[0].lower()}{option.help[1:]}"
+    return f"{option.help} {option.kind.how}".strip()
+
+
+def _metavar_of(option: Option) -> str | None:
+    """What stands for a value in help pages; None leaves it to the type."""
+    if option.type in FLAGS:
+        return ""
+    if option.kind.metavar is None and option.type not in NUMBERS:
+        return "<name>"
+    return option.kind.metavar
+
+
+def _typed_type(option: Option) -> Any:
+    """The type that typer reads; what is neither a flag nor a number is text, which `read_options` reads."""
+    if option.kind.several:
+        return list[str] | None
+    return option.type if option.type in (*FLAGS, *NUMBERS) else str | None
+
+
+def _typed_default(option: Option) -> Any:
+    """The default as it would be typed."""
+    if _is_switched_off(option):
+        return False
+    if isinstance(option.default, tuple):
+        return ",".join(f"{value:g}" for value in option.default) or None
+    return option.default
+
+
+def read_options(typed: dict[str, Any]) -> dict[str, Any]:
     """Options as values of Python, checked one by one; those that were not given have their defaults."""
     from vrspam.tool.plan import OPTIONS, check_option
 
-    found = {}
+    values = {}
     with misuse():
-        for name, value in given.items():
-            shown = OPTIONS[name]
-            if shown.several and value is not None:
-                read = [shown.read(text) for text in value]
-                wrong = [one for one in read if not isinstance(one, dict)]
-                value = wrong[0] if wrong else {name: part for one in read for name, part in one.items()} or None
-            elif isinstance(value, str):
-                value = shown.read(value)
-            elif shown.type is bool and shown.default:
-                value = not value
-            if value is None or value == shown.default:
-                value = shown.default
+        for name, text in typed.items():
+            option = OPTIONS[name]
+            value = _read_value(option, text)
+            if value is None or value == option.default:
+                values[name] = option.default
             else:
                 check_option(name, value)
-            found[name] = value
-    return found
+                values[name] = value
+    return values
+
+
+def _read_value(option: Option, typed: Any) -> Any:
+    """The value of an option that was typed; None if it was not."""
+    if option.kind.several and typed is not None:
+        return _joined([option.kind.read(text) for text in typed])
+    if isinstance(typed, str):
+        return option.kind.read(typed)
+    if _is_switched_off(option):
+        return not typed
+    return typed
+
+
+def _joined(entries: Sequence[Any]) -> Any:
+    """One dict of several; the first that is none is returned alone, and the check refuses it."""
+    for entry in entries:
+        if not isinstance(entry, dict):
+            return entry
+    return {name: value for entry in entries for name, value in entry.items()} or None
 
 
 def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:

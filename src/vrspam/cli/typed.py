@@ -49,7 +49,7 @@ def typed(fix: Fix) -> str:
         return flag
     if value is False:
         return f"no {flag}"
-    if isinstance(value, dict) and OPTIONS[name].several:  # columns, each with its categories
+    if isinstance(value, dict) and OPTIONS[name].kind.several:  # columns, each with its categories
         texts = [f"{column}={names_as_text(names)}" for column, names in value.items()]
     elif isinstance(value, list | tuple):
         texts = [names_as_text(value)]
@@ -59,7 +59,7 @@ def typed(fix: Fix) -> str:
 
 
 def names_as_text(names: Sequence[Any]) -> str:
-    """Names as `vrspam.tool.plan.read_names` reads them."""
+    """Names as `vrspam.tool.typed_values.read_names` reads them."""
     outer_blanks = any(str(name) != str(name).strip() for name in names)
     line = io.StringIO()
     csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)

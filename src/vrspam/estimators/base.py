@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from vrspam._utils import array_api, validation
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, RawColumns, StrataWithoutPairs, warn
@@ -58,12 +58,12 @@ OF_SOME_FITS = (
 def refuse_without_rows(estimator: Any, method: str) -> None:
     """Refuse a loss that needs all rows in memory where a method keeps only sums of them."""
     if LossChoice(estimator.loss).needs_rows:
-        raise WordedError(
-            "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit "
-            "with all rows in memory, or {squared}.",
-            method=method,
-            loss=Parameter("loss", estimator.loss),
-            squared=Parameter("loss", "squared"),
+        raise VrspamError(
+            f"{method} keeps sums of the rows, and ",
+            Fix("loss", estimator.loss),
+            " needs the rows themselves, sorted by their scores: use fit with all rows in memory, or ",
+            Fix("loss", "squared"),
+            ".",
         )
 
 
@@ -165,11 +165,11 @@ class PairwiseEstimator(BaseEstimator):
     def _validate_rows_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
         """The same for arrays on a device, which stay there."""
         if self._loss.needs_rows:
-            raise WordedError(
-                "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the "
-                "data lies.",
-                loss=Parameter("loss", self._loss.name),
-                squared=Parameter("loss", "squared"),
+            raise VrspamError(
+                Fix("loss", self._loss.name),
+                " sorts scores on the host: give it NumPy arrays, or use ",
+                Fix("loss", "squared"),
+                ", which works where the data lies.",
             )
         if not self._works_on_devices:
             raise ValueError(

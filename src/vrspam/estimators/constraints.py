@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
+from vrspam._utils.names import USUAL_PENALTY
 from vrspam._utils.parameters import Instance
+from vrspam._utils.texts import first_names
 from vrspam.objective import Limits
 from vrspam.penalties.family import PENALTIES
 
@@ -35,19 +37,19 @@ def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, defaul
     """A list of one value for each of n columns; `given` holds them in the order of the columns or by their names."""
     if isinstance(given, Mapping):
         if names is None:
-            words = "{given} names columns, but the columns have no names: give a list of {n} values, or a frame."
-            raise WordedError(words, given=Parameter(name), n=n)
+            raise VrspamError(
+                Fix(name), f" names columns, but the columns have no names: give a list of {n} values, or a frame."
+            )
         known_names = set(names)
         unknown = [column for column in given if column not in known_names]
         if unknown:
-            words = "{given} names {column!r}, which is not among the columns: {names}."
-            known = ", ".join(map(str, names[:20])) + (", ..." if len(names) > 20 else "")
-            raise WordedError(words, given=Parameter(name), column=unknown[0], names=known)
+            known = first_names(names)
+            raise VrspamError(Fix(name), f" names {unknown[0]!r}, which is not among the columns: {known}.")
         return [given.get(column, default) for column in names]
     values = list(given)
     if len(values) != n:
-        words = "{given} has {count} values for {n} columns: give one for each column, or a dict by column name."
-        raise WordedError(words, given=Parameter(name), count=len(values), n=n)
+        words = f" has {len(values)} values for {n} columns: give one for each column, or a dict by column name."
+        raise VrspamError(Fix(name), words)
     return values
 
 
@@ -57,13 +59,14 @@ def directions_of(estimator: Any, names: Sequence[Any] | None, n: int) -> np.nda
     if estimator.monotonic_cst is not None:
         values = by_column("monotonic_cst", estimator.monotonic_cst, names, n, 0)
         if not all(np.isscalar(value) and value in (-1, 0, 1) for value in values):
-            words = "{given} must hold -1 (the score falls), 0 (free) or 1 (it rises) for each column."
-            raise WordedError(words, given=Parameter("monotonic_cst"))
+            words = " must hold -1 (the score falls), 0 (free) or 1 (it rises) for each column."
+            raise VrspamError(Fix("monotonic_cst"), words)
         directions = np.array(values, dtype=np.float64)
     if estimator.positive:
         if (directions < 0.0).any():
-            words = "{positive} and a -1 in {cst} contradict each other: leave one out."
-            raise WordedError(words, positive=Parameter("positive", True), cst=Parameter("monotonic_cst"))
+            raise VrspamError(
+                Fix("positive", True), " and a -1 in ", Fix("monotonic_cst"), " contradict each other: leave one out."
+            )
         directions[:] = 1.0
     return directions if directions.any() else None
 
@@ -75,8 +78,10 @@ def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
         made = reading.readings[column].made(column) if column in reading.readings else [str(column)]
         if sign and (len(made) > 1 or column in reading.identifiers):
             why = "looks like an identifier and is not used" if len(made) == 1 else f"becomes {', '.join(made)}"
-            words = "{given} is given for {column!r}, which {why}: leave it out of {given}, or convert it to numbers."
-            raise WordedError(words, given=Parameter("monotonic_cst"), column=column, why=why)
+            cst = Fix("monotonic_cst")
+            raise VrspamError(
+                cst, f" is given for {column!r}, which {why}: leave it out of ", cst, ", or convert it to numbers."
+            )
         directions.update(dict.fromkeys(made, sign))
     return np.array([directions[str(name)] for name in reading.names])
 
@@ -101,12 +106,15 @@ def limits_of(estimator: Any, n: int) -> Limits | None:
     ends = np.array([parse_bound(pair) for pair in bounds_of_columns(estimator, n)])
     limits = Limits(np.maximum(lower, ends[:, 0]), np.minimum(upper, ends[:, 1]))
     if not PENALTIES[estimator.penalty].is_convex and not limits.are_signs:
-        raise WordedError(
-            "{penalty} cannot be combined with these bounds: use {cst} or {positive} for signs, or {net}.",
-            penalty=Parameter("penalty", estimator.penalty),
-            cst=Parameter("monotonic_cst"),
-            positive=Parameter("positive", True),
-            net=Parameter("penalty", "elasticnet"),
+        raise VrspamError(
+            Fix("penalty", estimator.penalty),
+            " cannot be combined with these bounds: use ",
+            Fix("monotonic_cst"),
+            " or ",
+            Fix("positive", True),
+            " for signs, or ",
+            Fix("penalty", USUAL_PENALTY),
+            ".",
         )
     return limits
 
@@ -134,7 +142,7 @@ def parse_bound(pair: Any) -> tuple[float, float]:
     return low, high
 
 
-def not_a_bound(pair: Any) -> WordedError:
+def not_a_bound(pair: Any) -> VrspamError:
     """The error that a pair of `bounds` is none."""
-    words = "{given} must hold pairs (lower, upper) with 0 between them, None for no bound; got {pair!r}."
-    return WordedError(words, given=Parameter("bounds"), pair=pair)
+    words = f" must hold pairs (lower, upper) with 0 between them, None for no bound; got {pair!r}."
+    return VrspamError(Fix("bounds"), words)

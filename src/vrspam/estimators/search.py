@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.parameters import checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows, counted_rows
@@ -302,10 +302,15 @@ def make_search(estimator: Any, maps: Mapping[str, Any], pairs: Pairs = TWO_CLAS
 
 def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: Schema | None) -> dict[str, Any]:
     """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
-    cst = Parameter("monotonic_cst")
     if estimator.bounds is not None:
-        words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
-        raise WordedError(words, bounds=Parameter("bounds"), linear=Parameter("features", "linear"), cst=cst)
+        raise VrspamError(
+            Fix("bounds"),
+            " are limits of the coefficients of columns: use ",
+            Fix("features", "linear"),
+            ", or ",
+            Fix("monotonic_cst"),
+            " for curves and trees.",
+        )
     signs = directions_of(estimator, names_of(estimator), estimator.n_features_in_)
     if signs is None:
         return maps
@@ -315,16 +320,23 @@ def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: Schema | None) 
     able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
     others = tuple(dict.fromkeys(name.partition(" ")[0] for name in maps if name not in able))
     if not able:
-        words = "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', "
-        words += "'boosted' or 'auto', or leave {cst} out."
-        raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
+        raise VrspamError(
+            f"{', '.join(others)} cannot keep a score rising or falling with a column: use ",
+            Fix("features", "additive"),
+            ", 'standardized', 'boosted' or 'auto', or leave ",
+            Fix("monotonic_cst"),
+            " out.",
+        )
     only_l2 = PENALTIES[estimator.penalty].ridge_without_l1 and np.array_equal(np.atleast_1d(estimator.l1s), [0.0])
     if not only_l2 and any(new.kind != "standardized" for new in able.values()):
-        raise WordedError(
-            "Curves that must rise or fall allow only l2: leave {l1s} and {penalty} out, or use {lines}.",
-            l1s=Parameter("l1s"),
-            penalty=Parameter("penalty"),
-            lines=Parameter("features", "standardized"),
+        raise VrspamError(
+            "Curves that must rise or fall allow only l2: leave ",
+            Fix("l1s"),
+            " and ",
+            Fix("penalty"),
+            " out, or use ",
+            Fix("features", "standardized"),
+            ".",
         )
     if others:
         warn(MapsLeftOut(others))

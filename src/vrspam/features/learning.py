@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam.features.encoders.distribution import LARGEST, N_NODES, Distribution, distribution
 from vrspam.features.encoders.indicators import Indicators
 from vrspam.tables import frames
 from vrspam.tables.kinds import NEARLY_ALL
 
 
-class NearlyAllDiffer(WordedError):
+class NearlyAllDiffer(VrspamError):
     """A column of categories differs in nearly every row."""
 
 
@@ -63,11 +63,11 @@ def ordered_levels(columns: Any, j: int) -> tuple[str, ...]:
     """The levels of a column of ordered categories; one without an order is refused."""
     levels = frames.levels(columns, j)
     if not levels:
-        raise WordedError(
-            "{cst} is given for {column!r}, whose categories have no order: make it an ordered type, as "
+        name = frames.named_column(columns, j)[0]
+        raise VrspamError(
+            Fix("monotonic_cst"),
+            f" is given for {name!r}, whose categories have no order: make it an ordered type, as "
             "pandas.Categorical(values, categories, ordered=True), or use 0 for it.",
-            cst=Parameter("monotonic_cst"),
-            column=frames.named_column(columns, j)[0],
         )
     return levels
 
@@ -111,12 +111,12 @@ def see_categories(X: Any, j: int, weights: np.ndarray | None, most: int, levels
     if n_categories > most and not levels:
         n_rows = np.count_nonzero(codes < n_categories)
         if n_categories > NEARLY_ALL * n_rows:
+            name = frames.named_column(X, j)[0]
             raise NearlyAllDiffer(
-                "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "
-                "name, convert it if it holds numbers as text, group its rare values, or raise {limit}.",
-                column=frames.named_column(X, j)[0],
-                most=most,
-                limit=Parameter("max_categories"),
+                f"Column {name!r} has more than {most} different values that are not numbers: drop it if it is a name, "
+                "convert it if it holds numbers as text, group its rare values, or raise ",
+                Fix("max_categories"),
+                ".",
             )
         indicators, counts = group_rare_categories(indicators, counts, most)
     share = counts / counts.sum()

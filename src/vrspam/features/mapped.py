@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam.features.base import MANY_CATEGORIES, FeatureMap, kind_of_map
 from vrspam.features.encoders.indicators import Indicators
 from vrspam.features.parts import ColumnBlock
@@ -27,7 +27,7 @@ class MapNotFitted(ValueError):
     """A map, or a model of its features, cannot be fitted to these rows: of several maps it leaves the comparison."""
 
 
-class TooManyFeatures(WordedError):
+class TooManyFeatures(VrspamError):
     """A map gives more features than the solver can take."""
 
 
@@ -45,12 +45,10 @@ class MappedArray:
         self.shape = (X.shape[0], width)
         if width > MAX_FEATURES and not isinstance(features, StackedFeatures):  # its maps were solved alone
             raise TooManyFeatures(
-                "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "
-                "are possible. Leave columns out, or use {linear}.",
-                map=kind_of_map(features),
-                count=width,
-                most=MAX_FEATURES,
-                linear=Parameter("features", "linear"),
+                f"The {kind_of_map(features)} map gives {width} features, and the solver keeps a square matrix of "
+                f"them: at most {MAX_FEATURES} are possible. Leave columns out, or use ",
+                Fix("features", "linear"),
+                ".",
             )
         # slices of features that are the indicators of a column of many categories; empty for a stack
         self.exclusive = indicators_of_many(features)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.names import LossName
 from vrspam._utils.validation import Rows
 from vrspam.metrics.partial import check_max_fpr
@@ -39,21 +39,22 @@ class LossChoice:
     def check(self) -> None:
         """Refuse `max_fpr` for a loss that cannot be restricted to the highest-scored negatives."""
         if self.max_fpr is not None and not self.has_part:
-            raise WordedError(
-                "{part} needs {hinge}: with {squared} the negatives with the highest scores are not always those that "
-                "cost most.",
-                squared=Parameter("loss", self.name),
-                part=Parameter("max_fpr", self.max_fpr),
-                hinge=Parameter("loss", "squared_hinge"),
+            raise VrspamError(
+                Fix("max_fpr", self.max_fpr),
+                " needs ",
+                Fix("loss", "squared_hinge"),
+                ": with ",
+                Fix("loss", self.name),
+                " the negatives with the highest scores are not always those that cost most.",
             )
 
     def on_pairs(self, pairs: Pairs) -> LossChoice:
         """The loss on these pairs; only with all pairs of two classes can it be restricted to some negatives."""
         if self.max_fpr is not None and not pairs.by_class:
-            raise WordedError(
-                "{part} is not available for pairs inside strata or of censored rows, which have no common ROC curve: "
-                "leave it out.",
-                part=Parameter("max_fpr", self.max_fpr),
+            raise VrspamError(
+                Fix("max_fpr", self.max_fpr),
+                " is not available for pairs inside strata or of censored rows, which have no common ROC curve: leave "
+                "it out.",
             )
         return LossChoice(self.name, self.max_fpr, pairs)
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,15 +18,21 @@ from vrspam.data import DataError
 from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.data.rows import RowSample
 from vrspam.tool.folds import can_keep_together
-from vrspam.tool.plan import CHECKED, TrainPlan, takes
+from vrspam.tool.plan import CheckOptions, TrainPlan
+from vrspam.tool.signatures import takes
 from vrspam.tool.table import OpenedTable, open_labelled
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 
 
-@takes(TrainPlan, CHECKED)
+@takes(CheckOptions)
 def check(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[CheckOptions],
 ) -> list[Finding]:
     """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 

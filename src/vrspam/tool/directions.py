@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from vrspam import AUCClassifierCV
-from vrspam._utils.messages import Message, Parameter, WordedError
-from vrspam._utils.texts import rounded
+from vrspam._utils.findings import Fix, Note, VrspamError
+from vrspam._utils.texts import first_names, rounded
 from vrspam.features.mapped import MAX_FEATURES
 from vrspam.inspection import Shape
 from vrspam.moments.class_moments import spread
@@ -48,45 +48,45 @@ def _with_orders_of_types(path: Any, plan: TrainPlan) -> TrainPlan:
 
 def _check_direction(column: str, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
     """Refuse a direction of a column that is not there, or of categories without an order."""
-    option = Parameter("monotone")
+    option = Fix("monotone")
     _check_named(column, option, opened)
     if not plan.monotone[column] or column not in opened.schema.categorical:
         return
     if encoded:
         raise _too_wide_for_orders(column, option)
     if column not in (plan.ordered or ()):
-        words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
-        raise WordedError(words, given=option, column=column, ordered=Parameter("ordered"))
+        words = f" names {column!r}, whose categories have no order: give one with "
+        raise VrspamError(option, words, Fix("ordered"))
 
 
 def _check_order(column: str, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
     """Refuse an order of a column that is not there, or that holds numbers."""
-    option = Parameter("ordered")
+    option = Fix("ordered")
     _check_named(column, option, opened)
     if column not in opened.schema.categorical:
-        words = "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out"
-        raise WordedError(words, given=option, column=column)
+        words = f" is for categories, and {column!r} holds numbers, which have an order: leave it out"
+        raise VrspamError(option, words)
     if encoded and plan.ordered[column]:
         raise _too_wide_for_orders(column, option)
 
 
-def _check_named(column: str, option: Parameter, opened: OpenedTable) -> None:
+def _check_named(column: str, option: Fix, opened: OpenedTable) -> None:
     """Refuse a column that is not among the features."""
     known = opened.schema.columns
     if column not in known:
-        columns = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-        words = "{given} names {column!r}, which is not among the columns: {columns}"
-        raise WordedError(words, given=option, column=column, columns=columns)
+        raise VrspamError(option, f" names {column!r}, which is not among the columns: {first_names(known)}")
 
 
-def _too_wide_for_orders(column: str, option: Parameter) -> WordedError:
+def _too_wide_for_orders(column: str, option: Fix) -> VrspamError:
     """The error that categories can have no direction where rows are encoded."""
-    words = "{given} names {column!r}, which holds categories: in a stream, or beyond {most:,} columns, "
-    words += "only columns of numbers can have directions. Leave it out"
-    return WordedError(words, given=option, column=column, most=MAX_FEATURES)
+    return VrspamError(
+        option,
+        f" names {column!r}, which holds categories: in a stream, or beyond {MAX_FEATURES:,} columns, only columns of "
+        "numbers can have directions. Leave it out",
+    )
 
 
-def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Message]:
+def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Note]:
     """Notes on columns whose curve in the model without directions clearly goes against their direction somewhere."""
     shapes = _shapes_of_lines(opened, fit, free)
     if shapes is None:
@@ -148,16 +148,11 @@ def _turn_against(shape: Shape, sign: int, order: tuple[str, ...]) -> Turn | Non
     return Turn(low, high, float(falls[stop]))
 
 
-def _note_on_direction(name: str, sign: int, turn: Turn) -> Message:
+def _note_on_direction(name: str, sign: int, turn: Turn) -> Note:
     """A note that the rows speak against a direction."""
-    return Message(
-        "{column!r} must {told}; without this direction the score would {other} by {size:.2g} between "
-        "{low} and {high}, more than chance explains: check the direction, or leave it out of {option}",
-        column=name,
-        told="rise" if sign > 0 else "fall",
-        other="fall" if sign > 0 else "rise",
-        size=turn.size,
-        low=turn.low,
-        high=turn.high,
-        option=Parameter("monotone"),
+    direction, opposite = ("rise", "fall") if sign > 0 else ("fall", "rise")
+    return Note(
+        f"{name!r} must {direction}; without this direction the score would {opposite} by {turn.size:.2g} between "
+        f"{turn.low} and {turn.high}, more than chance explains: check the direction, or leave it out of ",
+        Fix("monotone"),
     )

@@ -13,8 +13,8 @@ from vrspam.model.effects import Effect, explain, find_strongest  # noqa: F401 (
 from vrspam.model.explained_rows import ExplainedRow, explain_rows, value_text
 from vrspam.model.model import Model
 from vrspam.report.words.model import describe_size
-from vrspam.tool.plan import NO_ROW
 from vrspam.tool.score_blocks import open_rows
+from vrspam.tool.typed_values import no_row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +86,7 @@ def explain_file(
     chunks = open_rows(model, path, labels=False, keep=choose, keep_errors=True, **reading)
     for number in numbers or ():
         if number < 1:
-            raise DataError(NO_ROW.format(number))
+            raise DataError(no_row(number))
     explained: dict[int, ExplainedRow] = {}
     n = 0
     for X, _, kept, broken in chunks:

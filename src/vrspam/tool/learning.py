@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -20,7 +20,9 @@ from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
 from vrspam.tables.frames import rows_of
 from vrspam.tool.checking import open_table
-from vrspam.tool.plan import ROWS, TrainPlan, check_option, error_about, must, share, takes
+from vrspam.tool.options import must, share
+from vrspam.tool.plan import RowsOptions, TrainPlan, check_option
+from vrspam.tool.signatures import takes
 from vrspam.tool.table import OpenedTable
 
 MOST_ROWS = 100_000
@@ -76,17 +78,18 @@ class MoreRows:
         return values
 
 
-@takes(TrainPlan, ROWS)
+@takes(RowsOptions)
 def rows(
     path: Any,
     target: str | None = None,
     positive: str | None = None,
     *,
+    features: Literal["additive", "linear"] | None = None,
     width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,
     plan: TrainPlan | None = None,
-    **options: Any,
+    **options: Unpack[RowsOptions],
 ) -> MoreRows:
     """Tell what more rows would bring: the AUC of parts of the table, extrapolated to four times its rows.
 
@@ -96,6 +99,8 @@ def rows(
     ----------
     path : path, directory, pattern or list of paths; or frame
         As in `vrspam.tool.train`.
+    features : {"additive", "linear"}, optional
+        additive: smooth curves; linear: straight lines. By default additive.
     width : float in (0, 1), optional
         Tell also how many rows are needed for a 95 % interval of the AUC that is this wide.
     difference : float in (0, 1), optional
@@ -118,7 +123,10 @@ def rows(
     >>> found.curve.total, found.curve.at(4 * 569).value > found.curve.at(569).value
     (569, True)
     """
-    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, options)
+    given: dict[str, Any] = {**options}
+    if features is not None:
+        given["features"] = features
+    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, given)
     check_wishes(asked, width=width, difference=difference, power=power)
     asked.say("reading")
     opened, diagnosis = open_table(path, asked)
@@ -143,7 +151,7 @@ def check_wishes(plan: TrainPlan, **wishes: float | None) -> None:
     for name, value in wishes.items():
         check_option(name, value, share)
     if plan.features not in (None, "linear", "additive"):
-        raise error_about("{features} has no learning curve: give additive or linear", features=plan.features)
+        raise VrspamError(Fix("features", plan.features), " has no learning curve: give additive or linear")
     for option in ("event", "within", "time"):
         if getattr(plan, option) is not None:
             raise VrspamError("a learning curve cannot be drawn with ", Fix(option), ": leave it out")

@@ -1,4 +1,4 @@
-"""The options of `train` and `make_report`, in Python and on the command line: each is declared here, once.
+"""The options of `train` and `make_report`, in Python and on the command line: each is declared here.
 
 A field of a plan is a keyword in Python and an option of the command line. Both show its help; its check runs when a
 plan is made, before any file is read, and says the same in both. docs/add_an_option.md shows how to add an option.
@@ -6,208 +6,48 @@ plan is made, before any file is read, and says the same in both. docs/add_an_op
 Help pages are made from this module, so it imports nothing that takes time.
 """
 
-import inspect
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from textwrap import wrap
-from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Literal, Self, TypedDict
 
-from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.names import INDEPENDENT, THRESHOLD_RULES, USUAL_PENALTY, LossName, PenaltyName, Selection
-from vrspam._utils.roles import named_by
-
-NO_ROW = "there is no row {}: rows are counted from 1, the first row of the data"
-PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
-Thing = TypeVar("Thing", bound=Callable[..., Any])
-
-
-class Option(NamedTuple):
-    """How a field of a plan is shown and checked.
-
-    `panel` is the option's place in the help of the commands; None means that only Python has it. Names of options in
-    braces are shown in `help` as the reader types them; `typed` is added on the command line, `in_python` in Python.
-    `check` returns what is wrong with a value ("must be at least 2"), or None; `read` turns typed text into a value.
-    `metavar` is the type shown on the command line, `kind` the one shown in Python. `only` names the single command
-    that has the option; `differs` has fields that differ for a command. With `several` the value is a dict, and the
-    option may be typed more than once. `type`, `default` and `flag` (as it is typed) follow from the field.
-    """
-
-    panel: str | None
-    help: str
-    typed: str = ""
-    in_python: str = ""
-    check: Callable[[Any], str | None] = lambda value: None
-    flags: tuple[str, ...] = ()
-    metavar: str | None = None
-    kind: str | None = None
-    read: Callable[[str], Any] = lambda text: text
-    only: str | None = None
-    differs: Mapping[str, Mapping[str, Any]] = {}
-    several: bool = False
-    type: Any = None
-    default: Any = None
-    flag: str = ""
-
-    def of(self, command: str) -> "Option":
-        """The option as a command, or the function of its name, has it."""
-        return self._replace(**self.differs.get(command, {}))
-
-
-def read_names(text: str) -> tuple[str, ...]:
-    """Names as in a line of a CSV file.
-
-    >>> read_names('age, "cholesterol, mg/dl"')
-    ('age', 'cholesterol, mg/dl')
-    """
-    import csv
-
-    found = tuple(name for name in next(csv.reader([text], skipinitialspace=True), []) if name)
-    if not found:
-        raise WordedError("give at least one name")
-    return found
-
-
-def read_directions(text: str) -> Any:
-    """Read columns with their directions; other text is returned as it is, and the check refuses it.
-
-    >>> read_directions('income=-1,"age, years"=1'), read_directions("income")
-    ({'income': -1, 'age, years': 1}, 'income')
-    """
-    parts = [part.strip().rpartition("=") for part in re.findall(r'(?:"[^"]*"|[^,"])+', text)]
-    known = {"-1": -1, "0": 0, "1": 1, "+1": 1}
-    if not parts or not all(name and value.strip() in known for name, _, value in parts):
-        return text
-    return {name.strip().strip('"'): known[value.strip()] for name, _, value in parts}
-
-
-def read_order(text: str) -> Any:
-    """Read the categories of a column in their order; other text is returned as it is, and the check refuses it.
-
-    >>> read_order("size=small,medium,large"), read_order("size")
-    ({'size': ('small', 'medium', 'large')}, 'size')
-    """
-    name, _, values = text.partition("=")
-    return {name.strip(): read_names(values)} if name.strip() and values.strip() else text
-
-
-def read_numbers(text: str) -> Any:
-    """Read numbers separated by commas; other text is returned as it is, and the check refuses all but "auto".
-
-    >>> read_numbers("0,0.1"), read_numbers(" auto"), read_numbers("some")
-    ((0.0, 0.1), 'auto', 'some')
-    """
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        return text.strip()
-
-
-def must(holds: Callable[[Any], bool], words: str) -> Callable[[Any], str | None]:
-    """Make a check that returns `words` for a value that is not None and for which `holds` is false."""
-    return lambda value: None if value is None or holds(value) else words
-
-
-def at_least(least: int) -> Callable[[Any], str | None]:
-    """Make a check that a number is at least this."""
-    return must(lambda value: value >= least, f"must be at least {least}")
-
-
-directions = must(
-    lambda value: isinstance(value, dict) and all(sign in (-1, 0, 1) for sign in value.values()),
-    "must name columns with -1 (the score falls), 0 or 1 (it rises), as in income=-1,age=1",
+from vrspam._utils.findings import Fix, VrspamError
+from vrspam._utils.names import INDEPENDENT, LossName, PenaltyName, Selection
+from vrspam.tool.conflicts import refuse_conflicts, refuse_conflicts_of_page, refuse_weighted_part
+from vrspam.tool.options import (
+    CHARACTER,
+    CODES,
+    COLUMN,
+    COLUMNS,
+    DATA,
+    DIRECTIONS,
+    FEATURES,
+    FILE,
+    FOLDS,
+    FORMAT,
+    LABEL,
+    MODEL,
+    ORDERS,
+    PAGE,
+    PENALTIES,
+    RATIO,
+    SHARE,
+    SHARE_OR_ALL,
+    THRESHOLD,
+    Check,
+    Option,
+    at_least,
+    finite_number,
+    must,
+    option,
+    option_of_field,
+    share,
+    with_options,
 )
-orders = must(
-    lambda value: isinstance(value, dict) and all(len(set(names)) == len(names) > 1 for names in value.values()),
-    "must name a column and its categories from low to high, as in size=small,medium,large",
-)
-share = must(lambda value: 0.0 < value < 1.0, "must be between 0 and 1")
-share_or_all = must(lambda value: 0.0 < value <= 1.0, "must be above 0 and at most 1")
-one_or_more = at_least(1)
-positive_number = must(lambda value: 0.0 < value < float("inf"), "must be a positive number")
-
-
-def needs_l1(penalty: str) -> bool:
-    """Whether l1 is the strength of a penalty, so that it cannot be 0."""
-    if penalty == USUAL_PENALTY:
-        return False
-    from vrspam.penalties.family import PENALTIES  # NumPy is loaded only when it is needed
-
-    return PENALTIES[penalty].needs_l1
-
-
-def _l1(value: Any) -> str | None:
-    if isinstance(value, str):
-        return None if value == "auto" else "is neither 'auto' nor numbers"
-    if not isinstance(value, Iterable):
-        return "must be 'auto' or a sequence of numbers"
-    return None if all(0.0 <= number < float("inf") for number in value) else "must not be negative or infinite"
-
-
-def _codes(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "must be codes, not one text"
-    if not value:
-        return None
-    from vrspam.checks.diagnose import all_codes  # here, because it imports all that checks need
-
-    codes = all_codes()
-    return None if all(code in codes for code in value) else f"is not known; give some of {', '.join(codes)}"
-
-
-def _features(value: Any) -> str | None:
-    usual = ("linear", "additive", "kernel", "trees", "forest", "boosted", "auto")
-    if value is None or (isinstance(value, str) and value in usual):
-        return None
-    if isinstance(value, str):
-        from vrspam.features.names import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
-
-        return None if value in NAMES + SINGLE_NAMES else f"is not known; give {in_words(usual)}"
-    from vrspam.features import FeatureMap
-
-    known = isinstance(value, FeatureMap)
-    return None if known else "cannot be held by a model file: give a name, or a map of vrspam.features"
-
-
-def _format(value: str | None) -> str | None:
-    if value is None:
-        return None
-    from vrspam.data.readers import READERS
-
-    return None if value in READERS else f"is not known; give {in_words(READERS)}"
 
 
 def _silent(stage: str) -> None:
     """Say nothing; a function with a name, so that plans can be pickled."""
-
-
-def option(default: Any, panel: str | None, help: str, **more: Any) -> Any:
-    """Declare a field of a plan, with its default and the fields of its `Option`."""
-    return field(default=default, metadata={"option": Option(panel, help, **more)})
-
-
-def columns(panel: str, help: str, typed: str = "") -> Any:
-    """An option that names columns."""
-    return option(
-        (),
-        panel,
-        help,
-        typed=typed,
-        check=must(lambda value: not isinstance(value, str), "must be names of columns, not one text"),
-        read=read_names,
-        metavar="<names>",
-        kind="sequence of str",
-    )
-
-
-def in_words(names: Any) -> str:
-    """Names as a choice in a sentence.
-
-    >>> in_words(["a", "b", "c"])
-    'a, b or c'
-    """
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 @dataclass(frozen=True)
@@ -225,114 +65,86 @@ class TrainPlan:
     5
     >>> TrainPlan("sick", n_splits=1)
     Traceback (most recent call last):
-    vrspam._utils.messages.WordedError: n_splits=1 must be at least 2
+    vrspam._utils.findings.VrspamError: n_splits=1 must be at least 2
     """
 
-    target: str | None = option(None, DATA, "The column that holds the labels (not for LIBSVM).", metavar="<column>")
+    target: str | None = option(None, DATA, "The column that holds the labels (not for LIBSVM).", COLUMN)
     positive: str | None = option(
-        None, DATA, "The label to rank above all others; by default the larger of two.", metavar="<label>"
+        None, DATA, "The label to rank above all others; by default the larger of two.", LABEL
     )
     event: str | None = option(
         None,
         DATA,
-        "The column that says which rows had their event (1, or what {positive} names); {target} then holds times. "
-        "none: {target} holds grades, amounts or dates, and larger ones rank higher.",
-        in_python="Rows without their event are censored: it comes later, or never.",
-        metavar="<column>",
+        "The column that says which rows had their event (1, or the label to look for); the target then holds times. "
+        "none: the target holds grades, amounts or dates, and larger ones rank higher.",
+        COLUMN,
+        details="Rows without their event are censored: it comes later, or never.",
     )
     within: str | None = option(
         None,
         DATA,
         "A column of queries, matched sets or sites: only rows of the same one are compared, and folds keep them "
         "together.",
-        metavar="<column>",
+        COLUMN,
     )
-    drop: Sequence[str] = columns(DATA, "Columns to leave out.", 'Commas separate names, as in age,"height, cm".')
-    include: Sequence[str] = columns(DATA, "Columns to keep although they look like identifiers.")
-    categorical: Sequence[str] = columns(DATA, "Columns of numbers to treat as categories.")
+    drop: Sequence[str] = option(
+        (), DATA, "Columns to leave out.", COLUMNS._replace(how='Commas separate names, as in age,"height, cm".')
+    )
+    include: Sequence[str] = option((), DATA, "Columns to keep although they look like identifiers.", COLUMNS)
+    categorical: Sequence[str] = option((), DATA, "Columns of numbers to treat as categories.", COLUMNS)
     max_categories: int = option(
         1000, DATA, "Largest number of categories of a text column: rarer ones count as one.", check=at_least(2)
     )
     ordered: Any = option(
-        None,
-        DATA,
-        "Categories of a column in their order, from low to high, for {monotone}; once for each column.",
-        typed="As in size=small,medium,large.",
-        check=orders,
-        read=read_order,
-        metavar="<column=names>",
-        kind="dict of column to sequence of str",
-        several=True,
+        None, DATA, "Categories of a column from low to high, so that it can have a direction; once for each.", ORDERS
     )
     dates: Literal["features", "drop"] = option(
         "features", DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."
     )
     ignore: Sequence[str] = option(
-        (),
-        DATA,
-        "Codes of findings about the table to mute, such as order (docs/doctor.md).",
-        typed="Commas separate them.",
-        check=_codes,
-        read=read_names,
-        metavar="<codes>",
-        kind="sequence of str",
+        (), DATA, "Codes of findings about the table to mute, such as order (docs/doctor.md).", CODES
     )
-    weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", metavar="<column>")
+    weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", COLUMN)
     features: Any = option(
         None,
         MODEL,
         "linear: straight lines; additive: a curve for each column; kernel: curves and interactions; trees: random "
-        "trees; forest, boosted: trees that learn from labels; auto: a blend of all. By default auto, but linear with "
-        "{streaming} or {l1}, and straight lines, forest and boosted alone for more than 1,000 features.",
-        check=_features,
-        kind='{"linear", "additive", "kernel", "trees", "forest", "boosted", "auto"} or a map of `vrspam.features`',
-        differs={
-            "rows": {
-                "help": "additive: smooth curves; linear: straight lines. By default additive.",
-                "kind": '{"additive", "linear"}',
-            }
-        },
+        "trees; forest, boosted: trees that learn from labels; auto: a blend of all. By default auto, but linear for "
+        "a stream or with an l1 penalty, and straight lines, forest and boosted alone for more than 1,000 features.",
+        FEATURES,
     )
     l1: str | Sequence[float] = option(
         (0.0,),
         MODEL,
         "Candidates for the penalty that leaves features out; auto tries six.",
-        typed="Commas separate numbers.",
-        in_python="They are for standardised features.",
-        check=_l1,
-        read=read_numbers,
-        metavar="<numbers>",
-        kind='"auto" or sequence of numbers',
+        PENALTIES,
+        details="They are for standardised features.",
     )
     penalty: PenaltyName = option(
         "elasticnet",
         MODEL,
-        "elasticnet, or mcp or scad, which leave features out without shrinking the others and need {l1} above 0.",
-        in_python="See docs/penalties.md.",
+        "elasticnet, or mcp or scad, which leave features out without shrinking the others and need l1 above 0.",
+        details="See docs/penalties.md.",
     )
     loss: LossName = option(
         "squared",
         MODEL,
         "What a pair of rows costs: squared, or squared_hinge, which ignores pairs ranked right by more than the "
-        "margin (not with {streaming}).",
+        "margin (not for a stream).",
     )
     monotone: Any = option(
         None,
         MODEL,
         "Columns with which the score must rise (1) or fall (-1), whatever the others are; the AUC without directions "
         "is reported too.",
-        typed="As in income=-1,age=1.",
-        check=directions,
-        read=read_directions,
-        metavar="<directions>",
-        kind="dict of column to -1, 0 or 1",
+        DIRECTIONS,
     )
     max_fpr: float | None = option(
         None,
         MODEL,
         "The part of the ROC curve that matters: up to this false-positive rate.",
-        in_python="The model is chosen by the AUC of this part, which is recorded beside the AUC.",
-        check=share_or_all,
+        SHARE_OR_ALL,
+        details="The model is chosen by the AUC of this part, which is recorded beside the AUC.",
     )
     calibration: Literal["sigmoid", "isotonic", "none"] = option(
         "sigmoid", MODEL, "How scores become probabilities: sigmoid, isotonic (for thousands of rows) or none."
@@ -341,15 +153,15 @@ class TrainPlan:
         False,
         MODEL,
         "Hold no row of the table in the model file: interactions then rank a little worse.",
-        in_python="Landmarks of kernels are drawn column by column, and there is no fingerprint.",
+        details="Landmarks of kernels are drawn column by column, and there is no fingerprint.",
         only="train",
     )
     fingerprint: bool = option(
         True,
         MODEL,
         "Keep hashes of at most 1,000 training rows in the model, by which evaluate knows the training file.",
-        in_python="They are salted.",
         flags=("--no-fingerprint",),
+        details="They are salted.",
         only="train",
     )
     n_splits: int = option(5, FOLDS, "Number of folds of the cross-validation.", check=at_least(2), flags=("--folds",))
@@ -358,10 +170,10 @@ class TrainPlan:
         FOLDS,
         "A column of groups that folds keep together, such as patients (or two columns that name them together, with a "
         "comma); duplicates: copies of a row; none: rows are independent. By default groups are looked for.",
-        metavar="<column>",
+        COLUMN,
     )
     time: str | None = option(
-        None, FOLDS, "A column of times: each fold trains on earlier rows and tests on later ones.", metavar="<column>"
+        None, FOLDS, "A column of times: each fold trains on earlier rows and tests on later ones.", COLUMN
     )
     selection: Selection = option(
         "auto",
@@ -382,47 +194,39 @@ class TrainPlan:
         None,
         THRESHOLD,
         "Store the threshold that finds at least this share of the positives, of new rows too, with 95 % confidence.",
-        in_python="A note tells if positives are too few for that. Only one of these five options may be given; "
+        SHARE_OR_ALL,
+        details="A note tells if positives are too few for that. Only one of these five options may be given; "
         "`predict`, `evaluate` and exports use the threshold.",
-        check=share_or_all,
     )
     precision: float | None = option(
         None,
         THRESHOLD,
         "Store the lowest threshold above which at least this share of the rows is positive, with 95 % confidence.",
-        check=share_or_all,
+        SHARE_OR_ALL,
     )
     alerts: float | None = option(
         None,
         THRESHOLD,
         "Store the threshold that calls at most this share of the rows positive, with 95 % confidence.",
-        check=share,
+        SHARE,
     )
     cost_ratio: float | None = option(
         None,
         THRESHOLD,
         "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
-        check=positive_number,
+        RATIO,
         flags=("--cost-ratio", "--cost"),
-        metavar="<ratio>",
     )
-    threshold: float | None = option(
-        None,
-        THRESHOLD,
-        "Store this score as the threshold.",
-        check=must(lambda value: abs(value) < float("inf"), "must be finite"),
-    )
+    threshold: float | None = option(None, THRESHOLD, "Store this score as the threshold.", check=finite_number)
     streaming: bool = option(False, FILE, "For files larger than memory: read in blocks, several times.")
     format: str | None = option(
-        None, FILE, "Such as csv or parquet; by default told from the name, else from the first bytes.", check=_format
+        None, FILE, "Such as csv or parquet; by default told from the name, else from the first bytes.", FORMAT
     )
     delimiter: str | None = option(
         None,
         FILE,
         "What separates the fields of CSV: one character, or tab; by default found in the header line.",
-        check=must(lambda value: len(value.encode()) == 1, "is neither one ASCII character nor tab"),
-        read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
-        metavar="<char>",
+        CHARACTER,
     )
     encoding: str | None = option(
         None, FILE, "Encoding of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes."
@@ -435,83 +239,64 @@ class TrainPlan:
     )
     skip_errors: bool = option(False, FILE, "Leave out broken lines, and say how many.")
     progress: bool = option(False, None, "Show a progress line.")
-    say: Callable[[str], None] = option(_silent, None, "Is called with each stage as it begins.", kind="callable")
+    say: Callable[[str], None] = option(_silent, None, "Is called with each stage as it begins.")
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if (value := getattr(self, one.name)) is not one.default:
-                check_option(one.name, value)
-        if not isinstance(self.l1, str) and any(value <= 0.0 for value in self.l1) and needs_l1(self.penalty):
-            words = "{penalty} needs positive numbers for l1, its strength: give {l1}, or numbers above 0"
-            raise error_about(words, penalty=self.penalty, l1="auto")
-        if self.streaming and self.features not in (None, "linear"):
-            words = "{streaming} trains straight lines only: leave {features} out"
-            raise error_about(words, streaming=True, features=None)
-        kept = None if self.groups == INDEPENDENT else self.groups
-        if kept and self.time:
-            raise conflict("time-ordered folds would split groups", time=None, groups=None)
-        if self.streaming and self.loss != "squared":
-            raise conflict("this loss needs all rows in memory", streaming=True, loss=self.loss)
-        for name, column in (("groups", kept), ("time", self.time)):
-            if self.streaming and column:
-                raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
-        if self.streaming and self.ordered:
-            raise conflict("an order of categories needs all rows in memory", streaming=True, ordered=None)
-        if self.max_fpr is not None:
-            check_measures(self.weights, max_fpr=self.max_fpr)
-        if self.time and self.within:
-            raise conflict("time-ordered folds would split what is compared", time=None, within=None)
-        rules = [name for name in ("max_fpr", *THRESHOLD_RULES) if getattr(self, name) is not None]
-        for name in (name for name in ("event", "within") if getattr(self, name) is not None):
-            if self.streaming:
-                raise conflict("pairs of rows need all rows in memory", streaming=True, **{name: None})
-            if rules:
-                raise conflict("a score that only ranks has no threshold or ROC curve", **{rules[0]: None, name: None})
-        if self.event == INDEPENDENT and self.positive is not None:
-            raise conflict("an order has no label to look for", event=INDEPENDENT, positive=None)
-        if self.event is not None and self.target is None:
-            raise error_about("{event} needs a column of times: name it with {target}", event=None, target=None)
-        given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
-        if len(given) > 1:
-            raise conflict("a model stores one threshold", **given)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not each.default:
+                check_option(each.name, value)
+        refuse_conflicts(self)
 
     @property
     def pairs(self) -> dict[str, str | None]:
         """The columns that say which pairs count, as a model keeps them."""
-        found: dict[str, str | None] = {}
+        columns: dict[str, str | None] = {}
         if self.event == INDEPENDENT:
-            found = {"order": self.target}
+            columns["order"] = self.target
         elif self.event is not None:
-            found = {"event": self.event, "times": self.target}
-        return found if self.within is None else {**found, "within": self.within}
+            columns["event"] = self.event
+            columns["times"] = self.target
+        if self.within is not None:
+            columns["within"] = self.within
+        return columns
 
     @classmethod
-    def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
+    def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", options: Mapping[str, Any]) -> Self:
         """Make a plan from the arguments of a function; those that are not given are taken from another plan."""
-        known = {} if plan is None else {one.name: getattr(plan, one.name) for one in fields(plan)}
-        named = {name: value for name, value in (("target", target), ("positive", positive)) if value is not None}
-        options = [one.name for one in fields(cls)]
-        for name in given:
-            if name not in options:
-                from difflib import get_close_matches
-
-                near = get_close_matches(name, options, 1)
+        names = [each.name for each in fields(cls)]
+        for name in options:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise TypeError(f"there is no option {name!r}{hint}; there are {', '.join(options)}")
-        return cls(**{**known, **named, **given})
+                raise TypeError(f"there is no option {name!r}{hint}; there are {', '.join(names)}")
+
+        values: dict[str, Any] = {}
+        if plan is not None:
+            values.update({each.name: getattr(plan, each.name) for each in fields(plan)})
+        if target is not None:
+            values["target"] = target
+        if positive is not None:
+            values["positive"] = positive
+        values.update(options)
+        return cls(**values)
 
 
 @dataclass(frozen=True)
 class ReportPlan(TrainPlan):
     """The options of `vrspam.tool.make_report`, checked."""
 
-    by: Sequence[str] = columns(
-        PAGE, "Columns whose levels the report looks at one by one.", "Commas separate them: sex,clinic."
+    by: Sequence[str] = option(
+        (),
+        PAGE,
+        "Columns whose levels the report looks at one by one.",
+        COLUMNS._replace(how="Commas separate them: sex,clinic."),
     )
-    beside: Sequence[str] = columns(
+    beside: Sequence[str] = option(
+        (),
         PAGE,
         "Columns of out-of-fold scores of other models, to be compared with this one; they are not used as features.",
-        "Commas separate them.",
+        COLUMNS,
     )
     rows: int = option(
         10,
@@ -523,114 +308,112 @@ class ReportPlan(TrainPlan):
         None,
         FOLDS,
         "Keep this share of the rows out of the training, and score only these; by default the folds score all rows.",
-        check=share,
+        SHARE,
         only="report",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("holdout", "beside"):
-            if self.streaming and getattr(self, name):
-                raise conflict("a stream holds no rows in memory", streaming=True, **{name: None})
-        for name in ("target", "event", "weights", "groups", "time", "within"):
-            if self.beside and getattr(self, name) in self.beside:
-                words = "{beside} and {other} name the same column: name it once"
-                raise WordedError(words, beside=Parameter("beside"), other=Parameter(name, getattr(self, name)))
+        refuse_conflicts_of_page(self)
 
 
-def error_about(words: str, **parameters: Any) -> WordedError:
-    """An error whose words name parameters, each with the value that matters, or None."""
-    return WordedError(words, **{name: Parameter(name, value) for name, value in parameters.items()})
+OPTIONS: dict[str, Option] = {each.name: option_of_field(each) for each in fields(ReportPlan)}
 
 
-def conflict(why: str, **parameters: Any) -> WordedError:
-    """The error that options cannot be combined."""
-    return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
+# Keywords of functions, for editors and type checkers; `target` and `positive` are parameters of their own.
 
 
-def holds_labels(column: str, role: str) -> WordedError:
-    """The error that the column of a role is that of the labels."""
-    words = "column {column!r} holds the labels: name another with {option}"
-    return WordedError(words, column=column, option=named_by(role))
+class TableOptions(TypedDict, total=False):
+    """The options of all functions that read a table with labels."""
+
+    drop: Sequence[str]
+    include: Sequence[str]
+    categorical: Sequence[str]
+    max_categories: int
+    dates: Literal["features", "drop"]
+    ignore: Sequence[str]
+    groups: str | None
+    random_state: int
+    format: str | None
+    delimiter: str | None
+    encoding: str | None
+    zero_based: bool | None
+    skip_errors: bool
 
 
-def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:
+class CheckOptions(TableOptions, total=False):
+    """The options of `check`."""
+
+    event: str | None
+    time: str | None
+    streaming: bool
+
+
+class RowsOptions(TableOptions, total=False):
+    """The options of `rows`, beside those that it declares itself."""
+
+    weights: str | None
+
+
+class TrainOptions(CheckOptions, RowsOptions, total=False):
+    """The options of `train`."""
+
+    within: str | None
+    ordered: Any
+    features: Any
+    l1: str | Sequence[float]
+    penalty: PenaltyName
+    loss: LossName
+    monotone: Any
+    max_fpr: float | None
+    calibration: Literal["sigmoid", "isotonic", "none"]
+    private: bool
+    fingerprint: bool
+    n_splits: int
+    selection: Selection
+    n_jobs: int | None
+    recall: float | None
+    precision: float | None
+    alerts: float | None
+    cost_ratio: float | None
+    threshold: float | None
+    progress: bool
+    say: Callable[[str], None]
+
+
+class ReportOptions(TrainOptions, total=False):
+    """The options of `make_report`."""
+
+    by: Sequence[str]
+    beside: Sequence[str]
+    rows: int
+    holdout: float | None
+
+
+def names_of_options(keywords: Any) -> list[str]:
+    """The names of the options of a function with these keywords, in the order of the plan."""
+    return [name for name in OPTIONS if name in ("target", "positive") or name in keywords.__annotations__]
+
+
+def options_of(command: str, keywords: Any = ReportOptions) -> list[str]:
+    """The names of the options of a command, whose function has these keywords."""
+    options = [OPTIONS[name] for name in names_of_options(keywords)]
+    return [each.name for each in options if each.panel is not None and each.only in (None, command)]
+
+
+def check_option(name: str, value: Any, check: Check | None = None) -> None:
     """Refuse a value that fails `check`, by default the check of its option."""
-    if wrong := (check or OPTIONS[name].check)(value):
-        raise WordedError(f"{{given}} {wrong}", given=Parameter(name, value))
+    wrong = (check or OPTIONS[name].check)(value)
+    if wrong:
+        raise VrspamError(Fix(name, value), f" {wrong}")
 
 
-def check_measures(weights: Any = None, **given: float | None) -> None:
+def check_measures(weights: Any = None, *, confidence: float | None = None, **limits: float | None) -> None:
     """Refuse a wrong confidence, recall, cost_ratio or max_fpr, and max_fpr together with weights of rows."""
-    for name, value in given.items():
-        check_option(name, value, share if name == "confidence" else None)
-    if weights is not None and str(weights) != INDEPENDENT and given.get("max_fpr") is not None:
-        raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
+    check_option("confidence", confidence, share)
+    for name, value in limits.items():
+        check_option(name, value)
+    refuse_weighted_part(limits.get("max_fpr"), weights)
 
 
-def _completed(one: "Field[Any]") -> Option:
-    """An option with what follows from its field: type, default, flag, and choices as a check."""
-    shown: Option = one.metadata["option"]
-    if get_origin(one.type) is Literal:
-        choices = get_args(one.type)
-        shown = shown._replace(
-            check=lambda value: None if value in choices else f"is not known; give {in_words(choices)}"
-        )
-    flag = shown.flags[0].partition("/")[0] if shown.flags else f"--{one.name.replace('_', '-')}"
-    return shown._replace(type=one.type, default=one.default, flag=flag)
-
-
-OPTIONS = {one.name: _completed(one) for one in fields(ReportPlan)}
-CHECKED = (
-    *("target", "positive", "event", "drop", "include", "categorical", "max_categories", "dates", "ignore", "groups"),
-    *("time", "random_state", "streaming", "format", "delimiter", "encoding", "zero_based", "skip_errors"),
-)
-ROWS = ("weights", "features", *(name for name in CHECKED if name not in ("event", "time", "streaming")))
-
-
-def options_of(command: str) -> list[str]:
-    """The names of the fields that `train` or `report` has as options."""
-    return [name for name, one in OPTIONS.items() if one.panel is not None and one.only in (None, command)]
-
-
-def takes(plan: type[TrainPlan], names: Sequence[str] = ()) -> Callable[[Thing], Thing]:
-    """A decorator for a function with `**options`: its signature and docstring list the options of a plan, or some."""
-
-    def decorate(function: Thing) -> Thing:
-        signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        options = [
-            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-            for one in fields(plan)
-            if one.name not in signature.parameters and (not names or one.name in names)
-        ]
-        places = sorted([*own, *options], key=lambda one: one.kind)
-        function.__signature__ = signature.replace(parameters=places)  # type: ignore[attr-defined]
-        return documented(plan, function, names)
-
-    return decorate
-
-
-def documented(plan: type[TrainPlan], thing: Thing, names: Sequence[str] = ()) -> Thing:
-    """Put all options, or those in `names`, in the place of {options} in the docstring; return the thing."""
-    lines = []
-    for name in (one.name for one in fields(plan) if not names or one.name in names):
-        shown = OPTIONS[name].of(getattr(thing, "__name__", ""))
-        first = (get_args(shown.type) or (shown.type,))[0]  # str of `str | None`
-        known = {share: "float in (0, 1)", share_or_all: "float in (0, 1]"}
-        words = shown.kind or known.get(shown.check) or getattr(first, "__name__", "")
-        if get_origin(shown.type) is Literal:
-            words = f"{{{', '.join(map(_quoted, get_args(shown.type)))}}}"
-        optional = shown.default is None or shown.default == () or callable(shown.default)
-        lines.append(f"{name} : {words}, {'optional' if optional else f'default={_quoted(shown.default)}'}")
-        text = shown.help.format_map({other: f"`{other}`" for other in OPTIONS})
-        lines += [f"    {line}" for line in wrap(f"{text} {shown.in_python}", 112)]
-    thing.__doc__ = (thing.__doc__ or "").replace("{options}", "\n    ".join(lines))
-    return thing
-
-
-def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-documented(TrainPlan, TrainPlan)
+TrainPlan.__doc__ = with_options(TrainPlan.__doc__, (OPTIONS[each.name] for each in fields(TrainPlan)))

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
 from vrspam.model.model import Model
-from vrspam.tool.plan import check_option, one_or_more
+from vrspam.tool.options import one_or_more
+from vrspam.tool.plan import check_option
 from vrspam.tool.promises import share_of_calls_note
 from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.write_scores import (
@@ -96,14 +97,13 @@ def predict(
     return prediction.rows
 
 
-def describe_unscored(count: int, top: int | None) -> Message:
+def describe_unscored(count: int, top: int | None) -> Note:
     """The warning that rows cannot be scored, and what became of them."""
     rows = f"{count:,} row{'' if count == 1 else 's'} cannot be scored"
     if top is not None:
-        words = "{rows}, and cannot be among the highest: without {top}, `predict` says why"
-        return Message(words, rows=rows, top=Parameter("top"))
-    words = "{rows}: the score is empty there, and the column {reason!r} says why; {drop} leaves such rows out"
-    return Message(words, rows=rows, reason=REASON, drop=Parameter("drop_errors", True))
+        return Note(f"{rows}, and cannot be among the highest: without ", Fix("top"), ", `predict` says why")
+    words = f"{rows}: the score is empty there, and the column {REASON!r} says why; "
+    return Note(words, Fix("drop_errors", True), " leaves such rows out")
 
 
 def predict_rows(

@@ -17,8 +17,7 @@ from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.findings import Finding
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Finding, Fix, Note
 from vrspam._utils.progress import is_terminal
 from vrspam.checks.coded import MOST_COLUMNS
 from vrspam.checks.constant import describe_constant
@@ -83,20 +82,18 @@ class Recipe(NamedTuple):
             return fit_linear(opened, self.plan)
         return fit_maps(opened, self.plan, FEW_MAPS if self.wide else None)
 
-    def note(self, opened: OpenedTable) -> Message | None:
+    def note(self, opened: OpenedTable) -> Note | None:
         """What is said where the number of columns decided; None where it did not."""
         if self.too_wide and self.plan.features == "auto":
-            return Message(
-                "Only a simple model was fitted, because {reason}; probably clearly worse.",
-                reason=f"curves are made of at most {MAX_FEATURES:,} columns",
-            )
+            reason = f"curves are made of at most {MAX_FEATURES:,} columns"
+            return Note(f"Only a simple model was fitted, because {reason}; probably clearly worse.")
         if not self.wide or self.straight:
             return None
         fitted = "Straight lines alone were fitted" if self.plan.event else "Straight lines and trees were compared"
-        return Message(
-            f"{fitted}, because there are {{count:,}} features. {{all}} compares all, slowly.",
-            count=opened.schema.n_features,
-            all=Parameter("features", "auto"),
+        return Note(
+            f"{fitted}, because there are {opened.schema.n_features:,} features. ",
+            Fix("features", "auto"),
+            " compares all, slowly.",
         )
 
 
@@ -182,8 +179,8 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     stage = f"choosing the penalty by {folds.get_n_splits()} folds"
     slow = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
     if slow and plan.n_jobs is None:
-        words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
-        stage = Message(words, jobs=Parameter("n_jobs", 2))
+        words = f"{stage} of {X.shape[1]:,} features, which may take minutes; "
+        stage = Note(words, Fix("n_jobs", 2), " computes two folds at a time")
     plan.say(stage)
 
     search = make_search(

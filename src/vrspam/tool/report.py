@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from vrspam.report.pages.report import report_page  # noqa: F401 (a public name 
 from vrspam.report.words.auc import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tool.evaluation import evaluate_rows
 from vrspam.tool.learning import curve_of
-from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import ReportOptions, ReportPlan, TrainPlan
 from vrspam.tool.scored_rows import check_classes
 from vrspam.tool.scores import with_all_scores
+from vrspam.tool.signatures import takes
 from vrspam.tool.single_rows import SingleRow, single_rows
 from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
@@ -77,9 +78,14 @@ class Report:
     curve: LearningCurve | None = None
 
 
-@takes(ReportPlan)
+@takes(ReportOptions)
 def make_report(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[ReportOptions],
 ) -> Report:
     """Train a model on a table and find out how good it is, by rows that it has not seen.
 

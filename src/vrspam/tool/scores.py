@@ -24,7 +24,8 @@ from vrspam.measures.rows import ScoredRows
 from vrspam.model.outcome import Outcome
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import TrainPlan, holds_labels
+from vrspam.tool.conflicts import holds_labels
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.scored_rows import ScoredTable, check_classes
 from vrspam.tool.table import check_target
 

@@ -32,7 +32,8 @@ from vrspam.tables.decide import ColumnRules
 from vrspam.tables.frames import rows_of
 from vrspam.tables.learner import TableLearner, complete
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import TrainPlan, holds_labels
+from vrspam.tool.conflicts import holds_labels
+from vrspam.tool.plan import TrainPlan
 
 _ROWS_AT_ONCE = 1 << 15
 _LARGEST = 1e150  # whose square is finite, with room for sums

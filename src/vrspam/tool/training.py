@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -26,14 +26,20 @@ from vrspam.tool.directions import notes_on_directions, with_orders
 from vrspam.tool.facts import make_model
 from vrspam.tool.folds import folds_in_options, split_off
 from vrspam.tool.notes import notes_of_warnings
-from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import ReportPlan, TrainOptions, TrainPlan
 from vrspam.tool.recipes import NOTHING_TO_LEARN, Fit, Recipe, choose_recipe
+from vrspam.tool.signatures import takes
 from vrspam.tool.table import OpenedTable
 
 
-@takes(TrainPlan)
+@takes(TrainOptions)
 def train(
-    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    plan: TrainPlan | None = None,
+    **options: Unpack[TrainOptions],
 ) -> Model:
     """Train a model on a table: every choice is made by cross-validation and recorded in the model.
 

@@ -11,10 +11,11 @@ from vrspam._utils.extras import require
 from vrspam._utils.findings import Fix, text_of
 from vrspam.cli import errors, options, output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import CHECKED, OPTIONS, PANELS, TrainPlan
+from vrspam.tool.options import PANELS
+from vrspam.tool.plan import OPTIONS, CheckOptions, TrainPlan, options_of
 
 
-@options.with_options(*CHECKED, panels=PANELS)
+@options.with_options(*options_of("check", CheckOptions), panels=PANELS)
 def check(data: options.Data, as_json: options.AsJson = False, **given: Any) -> None:
     """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 
@@ -51,7 +52,11 @@ def check(data: options.Data, as_json: options.AsJson = False, **given: Any) -> 
 
 def command_with(plan: TrainPlan, data: str, fix: Fix) -> str:
     """The command that makes the page of a table with a fix, beside the options that were given."""
-    values = {name: getattr(plan, name) for name in CHECKED if getattr(plan, name) != OPTIONS[name].default}
+    values = {}
+    for name in options_of("check", CheckOptions):
+        value = getattr(plan, name)
+        if value != OPTIONS[name].default:
+            values[name] = value
     if fix.option == "time":  # which cannot be combined with groups
         values.pop("groups", None)
     if isinstance(fix.value, list | tuple):

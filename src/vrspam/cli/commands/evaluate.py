@@ -12,7 +12,8 @@ from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.show_tests import show_tests
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import check_measures, read_names
+from vrspam.tool.plan import check_measures
+from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation

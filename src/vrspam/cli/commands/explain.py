@@ -9,31 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.extras import require
+from vrspam._utils.findings import VrspamError
 from vrspam._utils.plain import readable_name
 from vrspam._utils.texts import percent
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import NO_ROW, read_names
+from vrspam.tool.typed_values import read_names, read_rows
 
 if TYPE_CHECKING:
     from vrspam.model.effects import Effect
     from vrspam.tool import Model
 
 
-def parse_rows(value: str) -> tuple[int, ...]:
-    """Numbers of rows.
-
-    >>> parse_rows("3, 17")
-    (3, 17)
-    """
+def parse_rows(text: str) -> tuple[int, ...]:
+    """Numbers of rows; text that has none is refused as a wrong use."""
     try:
-        found = tuple(int(part) for part in value.split(","))
-    except ValueError as error:
-        raise typer.BadParameter(f"{value!r} is not a number, or numbers separated by commas") from error
-    if min(found) < 1:
-        raise typer.BadParameter(NO_ROW.format(min(found)))
-    return found
+        return read_rows(text)
+    except VrspamError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 @options.with_options(*options.READING)

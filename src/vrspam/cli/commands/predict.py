@@ -12,7 +12,9 @@ from vrspam._utils.findings import text_of
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import check_option, one_or_more, read_names
+from vrspam.tool.options import one_or_more
+from vrspam.tool.plan import check_option
+from vrspam.tool.typed_values import read_names
 
 
 @options.with_options(*options.READING)

@@ -12,7 +12,8 @@ from vrspam._utils.extras import require
 from vrspam.cli import options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import PAGE, PANELS, options_of
+from vrspam.tool.options import PAGE, PANELS
+from vrspam.tool.plan import options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Report

@@ -11,7 +11,7 @@ from vrspam._utils.findings import text_of
 from vrspam.cli import errors, options, output
 from vrspam.cli.experiments import Jobs, Out, print_written, require_all, run_protocol
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import read_names
+from vrspam.tool.typed_values import read_names
 
 Scaling = Literal["published", "standardised", "standardized", "unit-rows"]  # two are the same, see `usual_spelling`
 

@@ -10,13 +10,22 @@ from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.plan import PANELS, ROWS
+from vrspam.tool.options import MODEL, PANELS
+from vrspam.tool.plan import RowsOptions, options_of
 
 
-@options.with_options(*ROWS, panels=PANELS)
+@options.with_options(*options_of("rows", RowsOptions), panels=PANELS)
 def rows(
     data: options.Data,
     html: options.HtmlOut = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="additive: smooth curves; linear: straight lines. By default additive.",
+            metavar="<name>",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     width: Annotated[
         float | None, typer.Option(help="Tell how many rows make a 95 % interval of the AUC this wide, as in 0.05.")
     ] = None,
@@ -36,7 +45,7 @@ def rows(
     Example:  vrspam rows visits.xlsx --target readmitted --groups patient --difference 0.02 --html rows.html
     """
     require("data", "pyarrow")
-    plan = options.plan_of(data, given)
+    plan = options.plan_of(data, {**given, "features": features})
     check_output("--html", html, data)
     from vrspam._utils.texts import auc_text, interval_text
     from vrspam.report.words.more_rows import AS_MANY, describe_gain, describe_needed

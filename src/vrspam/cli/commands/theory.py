@@ -9,7 +9,8 @@ import typer
 from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
 from vrspam.cli import errors, options, output
-from vrspam.tool.plan import PANELS, check_option, positive_number, share
+from vrspam.tool.options import PANELS, positive_number, share
+from vrspam.tool.plan import check_option
 
 
 @options.with_options(

@@ -11,7 +11,8 @@ import typer
 from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
-from vrspam.tool.plan import OPTIONS, PAGE, PANELS, options_of
+from vrspam.tool.options import PAGE, PANELS
+from vrspam.tool.plan import OPTIONS, options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
