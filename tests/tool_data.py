@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from vrspam.data import Schema
+from vrspam.inspection import Shape
 from vrspam.model.facts import Certificate, ColumnFacts, MeasuredAUC, TrainingFacts
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.tool import Model
@@ -87,6 +89,19 @@ def make_facts(means, deviations, **changes) -> TrainingFacts:
         "of_columns": ColumnFacts(means, deviations),
     }
     return TrainingFacts(**{**facts, **changes})
+
+
+def with_facts(model: Model, **changes) -> Model:
+    """A trained model with some of its facts changed."""
+    assert model.facts is not None
+    return replace(model, facts=replace(model.facts, **changes))
+
+
+def flat_curve(size: int, **changes) -> Shape:
+    """The curve of a column that adds nothing, with so many values."""
+    zeros = np.zeros(size)
+    curve = Shape("age", np.arange(float(size)), zeros, zeros, zeros, missing=None, importance=1.0)
+    return curve._replace(**changes)
 
 
 def make_model(coef=(0.1, -2.5e-300), intercept=1 / 3, *, means=None, deviations=None, facts=None, **changes):

@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +14,7 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from tool_data import patients, write
+from tool_data import patients, with_facts, write
 
 from vrspam._utils.findings import Fix, Note, VrspamError, note_from_plain, text_of
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
@@ -136,7 +135,7 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     model = train(path, "sick", features="linear", n_splits=2)
     about = Note("'day' knows the answer: ", Fix("drop", ["day, hour"]))
     noted = (note_of(about), "a plain text with drop=['x']")
-    model = replace(model, facts=replace(model.facts, warnings=noted))
+    model = with_facts(model, warnings=noted)
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
     assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]

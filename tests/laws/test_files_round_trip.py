@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from laws_support import examples
-from tool_data import make_model
+from tool_data import flat_curve, make_model
 
 from vrspam import export
 from vrspam.export import NotExportable
@@ -136,7 +136,7 @@ def test_numbers_and_texts_come_back(heights, names):
     assert again == twin == part
     if heights:
         scores = np.array(heights, dtype=float)
-        shape = Shape("age", *[np.zeros(scores.size)] * 4, None, 1.0, mean_score=scores, together=tuple(names))
+        shape = flat_curve(scores.size, mean_score=scores, together=tuple(names))
         found = from_plain(Shape, json.loads(json.dumps(to_plain(shape), allow_nan=False)))
         assert found.mean_score.tobytes() == scores.tobytes()
         assert found.together == tuple(names)

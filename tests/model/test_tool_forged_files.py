@@ -163,7 +163,7 @@ def test_arrays_that_lie_about_their_size_are_refused_before_they_are_unpacked(f
 )
 def test_curves_that_are_read_can_be_drawn(folder, key, value, capsys):
     whole = json.loads((folder / "additive.json").read_text("utf-8"))
-    place = ("fields", "shapes", "columns")
+    place: tuple[Any, ...] = ("fields", "shapes", "columns")
     if key is not None:
         place = (*place, 0, key)
     (folder / "curves.json").write_text(forge(whole, place, value))

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.fixes import parse_version
-from tool_data import NAMES, patients, write, write_libsvm
+from tool_data import NAMES, patients, with_facts, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.findings import Fix
@@ -181,7 +181,7 @@ def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
     X, y = load_svmlight_file(str(path), n_features=8)
     folds = HashFolds(5, 0)
     scaled = StandardScaler(with_mean=False).fit_transform(X).tocsr()
-    number = folds.fold_of(X.multiply(1.0 / model.facts.of_columns.deviations).tocsr())
+    number = folds.fold_of(X.multiply(1.0 / model.of_columns.deviations).tocsr())
     aucs = []
     for fold in range(5):
         inside = number == fold
@@ -671,7 +671,7 @@ def test_what_a_reader_may_expect_is_the_corrected_auc(model, folder):
     assert words.format(*(facts[name] for name in names)) in page
     assert f"showed {facts['cv_auc']:.3f}; picking the best flatters" in page
     for low, high in ((None, None), (facts["corrected_auc_low"], facts["corrected_auc_high"])):
-        uncorrected = replace(model, facts=replace(model.facts, corrected_auc=MeasuredAUC(None, low, high)))
+        uncorrected = with_facts(model, corrected_auc=MeasuredAUC(None, low, high))
         page = re.sub("<[^>]*>", "", explanation_page(uncorrected, model_name="m.json").html())
         assert words.format(*(facts[name] for name in ("cv_auc", "cv_auc_low", "cv_auc_high"))) in page
         assert "this may flatter a little, because the model was chosen by it" in page
@@ -685,7 +685,7 @@ def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
     frame = pd.DataFrame({"a": rng.standard_normal(400) + y, "b": rng.standard_normal(400), "sick": y})
     nothing = MeasuredAUC(None, None, None)
     trained = train(write(frame, tmp_path / "few.csv"), "sick", n_splits=2)
-    lacking = replace(trained, facts=replace(trained.facts, corrected_auc=nothing))
+    lacking = with_facts(trained, corrected_auc=nothing)
     save_model(lacking, tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").training["corrected_auc"] is None
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import t as student
 from sklearn.model_selection import StratifiedKFold
 from stored import as_lists
-from tool_data import patients, write, write_libsvm
+from tool_data import flat_curve, patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
@@ -323,8 +323,7 @@ def test_a_category_is_missing_only_where_rows_were_without_one(tmp_path, gaps):
     ("grid", "values", "words"), [([0.0, np.inf], [0.0, 1.0], "not finite"), ([], [], "different sizes")]
 )
 def test_curves_over_nothing_or_infinite_values_are_refused(grid, values, words):
-    shape = Shape("age", *[np.ones(2)] * 4, missing=None, importance=1.0)
-    plain = to_plain(Shapes((shape,)))
+    plain = to_plain(Shapes((flat_curve(2),)))
     plain["fields"]["columns"][0].update(grid=grid, contribution=values, low=values, high=values)
     with pytest.raises(ValueError, match=words):
         from_plain(Shapes, plain)

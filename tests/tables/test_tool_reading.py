@@ -177,7 +177,7 @@ def test_a_linear_map_with_categories_becomes_a_plain_model_that_scores_the_same
     positive, scores = evaluation.score_file(found, path)
     np.testing.assert_allclose(scores, oracle.decision_function(frame[columns]), atol=1e-9)
     means = pd.get_dummies(frame[columns], prefix_sep="=", dtype=float).groupby(positive).mean()
-    np.testing.assert_allclose(found.means, means, rtol=1e-9)
+    np.testing.assert_allclose(found.of_columns.means, means, rtol=1e-9)
     assert evaluate(found, positive, scores).n == 300
 
 

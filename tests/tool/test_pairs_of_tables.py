@@ -145,7 +145,7 @@ def test_a_ranker_is_exported_without_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     model = ConcordanceRanker().fit(X, X[:, 0])
-    assert model.outcome.higher == "a larger y"
+    assert model.to_model().outcome.higher == "a larger y"
     assert "def label" not in to_python(model)
 
 

@@ -111,6 +111,8 @@ class Model:
     def _check_facts(self, facts: TrainingFacts) -> None:
         if self.schema.target is None and self.schema.width is None:
             raise ValueError("no column holds the labels")
+        if self.schema.fill is None and self.schema.numeric and self.schema.width is None:
+            raise ValueError("the fill values of the numeric columns are missing")
         if self.is_linear:
             n_terms = self.coef.size
         else:
@@ -285,7 +287,8 @@ class Model:
     # What its columns do.
 
     @property
-    def _of_columns(self) -> ColumnFacts:
+    def of_columns(self) -> ColumnFacts:
+        """Class means and deviations of the terms of the score in the training rows."""
         if self.facts is None:
             raise ValueError(
                 "This model does not know its training rows: explain the estimator that it comes from, or train with "
@@ -296,12 +299,12 @@ class Model:
     @property
     def standardised(self) -> np.ndarray:
         """Change of a linear score for one standard deviation of each feature."""
-        return self.coef * self._of_columns.deviations
+        return self.coef * self.of_columns.deviations
 
     @property
     def contributions(self) -> np.ndarray:
         """What each feature, or column, adds to the difference of the mean scores of the two classes."""
-        means = self._of_columns.means
+        means = self.of_columns.means
         differences = means[1] - means[0]
         return self.coef * differences if self.is_linear else differences
 
@@ -319,7 +322,7 @@ class Model:
 
     def _middle_of_columns(self) -> np.ndarray:
         """What each column adds half-way between the class means."""
-        middle = self._of_columns.means.mean(axis=0)
+        middle = self.of_columns.means.mean(axis=0)
         if self.is_linear:
             middle = middle * self.coef
             if self.schema.categorical:  # the indicators of a column are added up
