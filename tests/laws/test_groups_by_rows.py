@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from laws_support import examples
 from panels import IDENTIFIERS, NAMES, Panel, households, independent, measurements, numbered_inside, panel
 
+from vrspam.checks.near_copies import find_near_copies
 from vrspam.tool import TrainPlan, check, evaluate, train
 from vrspam.tool.checking import open_table
 
@@ -128,3 +130,34 @@ def test_the_plainest_panel(name):
     (found,) = (one for one in check(drawn.table, "outcome", "sick") if one.code == "repeated-rows")
     assert (found.severity, found.fix and found.fix[:2]) == ("severe", ("groups", name))
     assert float(found.numbers["together"]) < 0.65
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_visits_are_found_without_any_column_that_names_their_patient(seed):
+    """Numbers that nearly agree make rows copies, in whatever order they lie and whatever else is in the table."""
+    rng = np.random.default_rng([seed, 31])
+    units, visits = int(rng.integers(100, 300)), int(rng.integers(2, 7))
+    unit = rng.permutation(np.repeat(np.arange(units), visits))
+    level = rng.standard_normal((units, int(rng.integers(4, 8))))
+    X = np.exp(level[unit] + 0.01 * rng.standard_normal((unit.size, level.shape[1])))
+    table = pd.DataFrame(X).add_prefix("lab ").assign(ward=rng.choice(["a", "b", "c"], unit.size))
+    table["outcome"] = np.where((rng.random(units) < 0.4)[unit], "sick", "well")
+    assert keep_units(groups_of(table), unit)
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_independent_rows_near_each_other_are_no_copies(seed):
+    """On lines, in clusters, over many scales and in time rows are near, and no nearer than others are."""
+    rng = np.random.default_rng([seed, 32])
+    n = int(rng.integers(300, 1500))
+    along = rng.random((n, 1))
+    kinds = {
+        "line": np.hstack([along, along**2, np.sin(5 * along)]) + 1e-3 * rng.standard_normal((n, 3)),
+        "clusters": rng.standard_normal((10, 4))[rng.integers(0, 10, n)] + 0.05 * rng.standard_normal((n, 4)),
+        "heavy": rng.standard_t(1, (n, 5)),
+        "together": rng.standard_normal((n, 1)) + 0.05 * rng.standard_normal((n, 5)),
+        "in time": np.cumsum(rng.standard_normal((n, 4)), axis=0),
+    }
+    for kind, X in kinds.items():
+        codes = {str(number): column.argsort().argsort() for number, column in enumerate(X.T)}
+        assert find_near_copies(codes, codes) is None, kind

@@ -7,12 +7,15 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from vrspam.checks.named_groups import NamedGroups, agreement_of_labels, can_name_groups, numbered_with_gaps
+from vrspam.checks.near_copies import find_near_copies
 from vrspam.checks.row_pairs import next_to, pairs_of
 from vrspam.pairs import whole_units
 
 
-def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray | None:
+def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0, numeric: Collection[str] = ()) -> np.ndarray | None:
     """Groups of rows that agree in all columns, or in all but one; None if less than 1 % of the rows do.
+
+    Then rows are copies that nearly agree in all columns of many different numbers, of those that are `numeric`.
 
     Where few values of few columns make rows alike, chains of rows that differ in one column each would join most of
     the table: there only equal rows are one group.
@@ -35,7 +38,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray 
         longest = np.bincount(chains).max()
         if longest <= max(20, 0.02 * groups.size):
             groups = chains
-    return groups if share_in_groups(groups) >= 0.01 else None
+    return groups if share_in_groups(groups) >= 0.01 else find_near_copies(columns, numeric)
 
 
 def share_in_groups(groups: np.ndarray) -> float:

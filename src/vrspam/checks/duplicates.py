@@ -12,8 +12,10 @@ from vrspam.checks.seen import Seen
 
 
 class Duplicates(Check):
-    """Rows that equal another row in all columns, or in all but one. Where columns have few values, rows are equal
-    by chance, which harms nothing: that is a note, or no finding. Rows are copies if the errors of a model go
+    """Rows that equal another row in all columns, or in all but one; or that nearly agree in all columns of many
+    different numbers, as visits of a patient whose number was left out of the table (a quarter of the rows and more
+    have another one so near that only one of fifty independent rows has it). Where columns have few values, rows are
+    equal by chance, which harms nothing: that is a note, or no finding. Rows are copies if the errors of a model go
     together in them; folds then keep them together, as with `--groups duplicates`. It is severe if that changes the
     AUC. If labels also go together in rows that have the same value of a column, but are no copies, that column
     says whose the copies are, and its groups are kept together instead: what a household buys at equal prices is

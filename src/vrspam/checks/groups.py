@@ -57,7 +57,7 @@ def _choose_groups(
     columns: CodedColumns, table: QuickTable, leaks: Collection[str], seed: int, only_copies: bool
 ) -> list[JudgedGroups]:
     """The groups that matter: of columns, of two columns together, of copies; else one of those that do not matter."""
-    copies = find_copies(columns.codes, seed)
+    copies = find_copies(columns.codes, seed, columns.numeric)
     if only_copies:
         return [] if copies is None else [judge_groups(COPIES, copies, table)]
 

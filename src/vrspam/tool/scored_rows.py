@@ -193,7 +193,8 @@ class RowWatch:
 
         if sum(block.shape[0] for block in self.kept) != scores.size:
             return np.unique(scores, return_inverse=True)[1]
-        groups = find_copies(CodedColumns.of(stack(self.kept), positive, schema, {}).codes)
+        columns = CodedColumns.of(stack(self.kept), positive, schema, {})
+        groups = find_copies(columns.codes, numeric=columns.numeric)
         return np.arange(scores.size) if groups is None else groups
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ _POINT = re.compile(r"[+-]?\d+\.\d+")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")  # pyarrow takes it for a whole number; it is a name, as 007 is
 _ODD_NUMBER = re.compile(f"{_THOUSANDS.pattern}|{LONG_ZIP.pattern}")  # thousands, and ZIP codes, which are names
 
 
@@ -199,7 +200,21 @@ def _types_of_rows(path: str, text: bytes, dialect: Dialect, first_line: int) ->
     table = parse(text.decode("utf-8", "replace").encode(), dialect, {}, lambda row: "skip")
     if table.num_rows == 0:
         _refuse_wrong_rows(path, text, dialect, first_line)
-    return {name: _prevailing_type(table.column(name), dialect.sign) for name in dialect.names}
+    types = {name: _prevailing_type(table.column(name), dialect.sign) for name in dialect.names}
+    make_text(types, _columns_of_hexadecimals(text, dialect, types))
+    return types
+
+
+def _columns_of_hexadecimals(text: bytes, dialect: Dialect, types: Mapping[str, Any]) -> list[str]:
+    """The columns of whole numbers in which a cell is a number with letters (0x1f)."""
+    import pyarrow as pa
+
+    whole = [name for name, kind in types.items() if pa.types.is_integer(kind)]
+    if not whole or b"0x" not in text.lower():
+        return []
+    table = parse(text, dialect, dict.fromkeys(whole, pa.string()), lambda row: "skip")
+    cells = {name: table.column(name).drop_null().to_pylist() for name in whole}
+    return [name for name in whole if any(_HEXADECIMAL.fullmatch(cell.strip()) for cell in cells[name])]
 
 
 def _refuse_wrong_rows(path: str, text: bytes, dialect: Dialect, first_line: int) -> None:
