@@ -17,8 +17,9 @@ import vrspam
 from vrspam._utils.atomic import replacing
 from vrspam._utils.findings import VrspamError
 from vrspam._utils.plain import json_lines, readable, without_surrogates
+from vrspam.model.forms.base import PlainError
 from vrspam.model.model import Model
-from vrspam.model.plain import PlainError, from_plain, to_plain
+from vrspam.model.plain import from_plain, to_plain
 from vrspam.model.probe_rows import ProbeRows
 from vrspam.tables.schema import Schema
 
