@@ -78,7 +78,7 @@ def test_a_pipe_gets_plain_unbroken_lines(folder, capsys):
         assert all(line == line.rstrip() for line in out.split("\n"))
     assert main(["evaluate", str(folder / "additive.json"), str(folder / "new.csv")]) == 0
     out = capsys.readouterr().out
-    assert "of 100 pairs of a positive and a negative row, " in out
+    assert "Of 100 pairs of a row with sick = yes and a row with sick = no, " in out
 
 
 def test_words_that_need_explaining_are_not_there(folder, capsys):
@@ -86,7 +86,7 @@ def test_words_that_need_explaining_are_not_there(folder, capsys):
     out = capsys.readouterr().out
     for riddle in ("F(0)", "maps tried", "in use", "relative gap", "kernel 0.3"):
         assert riddle not in out
-    assert "\nfit                  complete\n" in out
+    assert re.search(r"\nfit +complete\n", out)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -121,4 +121,4 @@ def test_worries_stand_above_the_numbers_of_an_evaluation(folder, monkeypatch):
         monkeypatch.setattr(output, stream, Console(file=text, width=200, highlight=False))
     assert main(["evaluate", str(folder / "additive.json"), str(folder / "patients.csv")]) == 0
     found = text.getvalue()
-    assert found.index("these measures are too good") < found.index("of 100 pairs")
+    assert found.index("these measures are too good") < found.index("Of 100 pairs")

@@ -349,7 +349,7 @@ def test_pairs_and_columns_that_move_together_are_said(crossed, tmp_path, capsys
     assert all("dose" in pair.names for pair in model.shapes.pairs[:1])
     assert main(["explain", str(crossed), "--html", str(tmp_path / "m.html")]) == 0
     out = capsys.readouterr().out
-    assert f"columns add, {100 * model.shapes.share:.1f} % of the variance of the score" in " ".join(out.split())
+    assert f"{100 * model.shapes.share:.0f} % of the score comes from combinations of columns." in out
     strongest = f"{' × '.join(model.shapes.pairs[0].names)} {100 * model.shapes.pairs[0].share:.1f} %"
     assert strongest in [" ".join(line.split()) for line in out.splitlines()]
     assert "age and birth year say nearly the same" in " ".join(out.split())

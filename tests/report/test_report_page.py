@@ -38,7 +38,8 @@ from vrspam.metrics.comparison import holm
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.plotting import plot_reliability
-from vrspam.report.first_screen import headline
+from vrspam.report.first_screen import headline, worries
+from vrspam.report.html import as_html
 from vrspam.report.page import Page
 from vrspam.report.pages.evaluation import evaluation_page
 from vrspam.report.pages.report import report_page
@@ -458,7 +459,7 @@ def test_training_writes_the_same_report(folder, tmp_path, capsys):
     data = command(folder)[1:-2]
     model, html = tmp_path / "m.json", tmp_path / "t.html"
     assert main(["train", *data, "--model", str(model), "--html", str(html)]) == 0
-    assert f"report               {html}" in capsys.readouterr().out
+    assert re.search(rf"^page +{re.escape(str(html))}$", capsys.readouterr().out, re.M)
     pages = [path.read_text("utf-8").partition("The command to do it again")[0] for path in (html, folder / "r.html")]
     assert pages[0] == pages[1]
     assert model.exists()
@@ -719,7 +720,7 @@ def test_the_interval_of_a_difference_is_sorted_and_written_as_a_number():
     positive, scores = scored(200)
     noise = np.random.default_rng(1).standard_normal((2, 200))
     found = compare_aucs(positive, {"a": scores, "b": scores + noise[0], "c": noise[1]})
-    _, tests = pair_tables("AUC", found)
+    tests = as_html(pair_tables("AUC", found)[1])
     for _, _, test, _ in found:
         cell = f'<td data-sort="{test.low!r}" class="number" data-numbers><span class="n">'
         assert f"{cell}{test.low:+.4f} to {test.high:+.4f}</span></td>" in tests
@@ -727,7 +728,7 @@ def test_the_interval_of_a_difference_is_sorted_and_written_as_a_number():
 
 def test_the_spoken_headline_names_the_measure():
     found = SimpleNamespace(auc=0.834, low=0.8, high=0.87)
-    drawn = headline("Concordance index", found, "", "", {}, [], "")
+    drawn = as_html(headline("Concordance index", found, "", {}, worries([])))
     assert 'aria-label="Concordance index: 0.834, interval 0.800 to 0.870, on a scale to 1."' in drawn
 
 

@@ -5,11 +5,23 @@ from __future__ import annotations
 import glob
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from vrspam._utils.atomic import check_replaceable
 from vrspam._utils.extras import require
+
+if TYPE_CHECKING:
+    from vrspam.report.page import Page
+
+
+def write_page(page: Page, html: Path | None, markdown: Path | None = None) -> None:
+    """Write a page to the files that were asked for."""
+    if html is not None:
+        page.write(html)
+    if markdown is not None:
+        page.write_markdown(markdown)
 
 
 def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:

@@ -31,6 +31,9 @@ Data = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.")]
 HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write one self-contained HTML page, with pictures.")]
+MarkdownOut = Annotated[
+    Path | None, typer.Option("--markdown", help="Write the page as Markdown too, without its pictures.")
+]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 Weights = Annotated[

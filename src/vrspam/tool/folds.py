@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -99,36 +99,52 @@ def impossible_folds(opened: OpenedTable, plan: TrainPlan) -> VrspamError:
             " out",
         )
     plan = replace(plan, groups=None if opened.groups is None else opened.plan.groups or COPIES)
-    labels = opened.load_rows()[1]
-    positive = two_sides(labels, opened.times, opened.weights)
-    counted = np.ones(positive.size, dtype=bool) if opened.weights is None else opened.weights > 0.0
-    n_positive = int((positive & counted).sum())
-    n_negative = int((~positive & counted).sum())
-    positives_are_rarer = n_positive <= n_negative
-    few = min(n_positive, n_negative)
-    units = few
-    if opened.whole is not None:
-        rarer = positive if positives_are_rarer else ~positive
-        units = np.unique(opened.whole[rarer & counted]).size
-
+    rarer = _rarer_rows(opened)
     together = [Fix(option, getattr(plan, option)) for option in ("groups", "within") if getattr(plan, option)]
+
     parts: list[str | Fix] = [
         Fix("n_splits", plan.n_splits),
         " cannot be made: each fold needs rows that rank differently, to train on and to test on",
     ]
-    if together:
-        parts += [", and ", together[0]]
-        parts += [" keeps rows together"] if len(together) == 1 else [" and ", together[1], " keep rows together"]
+    if len(together) == 1:
+        parts += [", and ", together[0], " keeps rows together"]
+    elif together:
+        parts += [", and ", together[0], " and ", together[1], " keep rows together"]
     if plan.time is not None:
         parts += [", and ", Fix("time", plan.time), " puts all later rows behind"]
-    parts.append(f". There are only {few} rows")
+    parts.append(f". There are only {rarer.rows} rows")
     if plan.weights is not None:
         parts += [" of positive ", Fix("weights", plan.weights)]
-    parts += [" ", *_rare(opened, positives_are_rarer, bool(labels[counted].all()))]
+    parts += [" ", *_rare(opened, rarer.are_positive, rarer.all_are_positive)]
     if together:
-        parts.append(f", in {units} group{'s' if units != 1 else ''}")
-    parts += [": ", *_remedy(plan, min(plan.n_splits, few // 2, units))]
+        parts.append(f", in {rarer.units} group{'' if rarer.units == 1 else 's'}")
+    parts += [": ", *_remedy(plan, min(plan.n_splits, rarer.rows // 2, rarer.units))]
     return VrspamError(*parts)
+
+
+class _Rarer(NamedTuple):
+    """The rarer kind of rows, among those of positive weight: how many there are, and in how many groups."""
+
+    rows: int
+    units: int
+    are_positive: bool
+    all_are_positive: bool  # whether rows of both kinds are labelled alike
+
+
+def _rarer_rows(opened: OpenedTable) -> _Rarer:
+    labels = opened.load_rows()[1]
+    positive = two_sides(labels, opened.times, opened.weights)
+    counted = np.ones(positive.size, dtype=bool)
+    if opened.weights is not None:
+        counted = opened.weights > 0.0
+
+    positives = positive & counted
+    negatives = ~positive & counted
+    positives_are_rarer = bool(positives.sum() <= negatives.sum())
+    rarer = positives if positives_are_rarer else negatives
+    rows = int(rarer.sum())
+    units = rows if opened.whole is None else np.unique(opened.whole[rarer]).size
+    return _Rarer(rows, units, positives_are_rarer, bool(labels[counted].all()))
 
 
 def _rare(opened: OpenedTable, positive: bool, all_positive: bool) -> list[str | Fix]:

@@ -123,17 +123,18 @@ def rows(
     >>> found.curve.total, found.curve.at(4 * 569).value > found.curve.at(569).value
     (569, True)
     """
-    given: dict[str, Any] = {**options}
+    keywords: dict[str, Any] = {**options}
     if features is not None:
-        given["features"] = features
-    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, given)
-    check_wishes(asked, width=width, difference=difference, power=power)
-    asked.say("reading")
-    opened, diagnosis = open_table(path, asked)
-    asked.say("fitting models of parts of the rows")
-    lines = asked.features == "linear"
-    curve = curve_of(opened, lines, asked.random_state)
-    auc, known = curve.at(curve.total).value, (curve.total, curve.error)
+        keywords["features"] = features
+    rows_plan = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, keywords)
+    check_wishes(rows_plan, width=width, difference=difference, power=power)
+    rows_plan.say("reading")
+    opened, diagnosis = open_table(path, rows_plan)
+    rows_plan.say("fitting models of parts of the rows")
+    lines = rows_plan.features == "linear"
+    curve = curve_of(opened, lines, rows_plan.random_state)
+    auc = curve.at(curve.total).value
+    known = (curve.total, curve.error)
     needed = {}
     if width is not None:
         needed["width"] = rows_for_width(auc, width, known=known)
@@ -141,7 +142,7 @@ def rows(
         check_option("difference", difference, must(lambda more: auc + more < 1.0, "is more than the AUC can rise"))
         needed["difference"] = rows_for_difference(auc, difference, power=power, known=known)
     _, positive_rows = opened.load_rows()
-    muted = (*asked.ignore, "drift")  # its remedy is for `train`
+    muted = (*rows_plan.ignore, "drift")  # its remedy is for `train`
     notes = tuple(merged(diagnosis.findings, muted))
     return MoreRows(curve, int(positive_rows.sum()), lines, needed, notes)
 

@@ -26,9 +26,10 @@ def check_python(text: str, model: Model) -> None:
     namespace: dict[str, Any] = {"__builtins__": known}
     exec(compile(text, "the exported file", "exec"), namespace)
     inputs = rows.inputs(model)
-    lines = zip(*inputs.values(), strict=True)
-    found = [namespace["score"](dict(zip(inputs, line, strict=True))) for line in lines]
-    _compare(found, model.score(rows.table), "Python")
+    exported = []
+    for line in zip(*inputs.values(), strict=True):
+        exported.append(namespace["score"](dict(zip(inputs, line, strict=True))))
+    _compare(exported, model.score(rows.table), "Python")
 
 
 def _import_math(name: str, *_: Any) -> Any:
@@ -42,23 +43,23 @@ def check_sql(expression: str, model: Model) -> None:
     rows = ProbeRows(model.schema)
     columns: dict[str, Sequence[Any]] = {}
     for number, column in enumerate(model.columns):
-        one = model.inputs[column.source]
-        if one.kind == DATE:
+        source = model.inputs[column.source]
+        if source.kind == DATE:
             columns[column.name] = rows.table.column(number).to_pylist()
         else:
-            columns[one.name] = rows.inputs(model)[one.name]
+            columns[source.name] = rows.inputs(model)[source.name]
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     lines = list(zip(*columns.values(), strict=True))
     try:
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"CREATE TABLE rows ({', '.join(names)})")
             database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", lines)
-            found = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
+            exported = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
     except sqlite3.Error as error:
         if any(words in str(error) for words in NOT_SQLITE):  # other engines hold more
             return
         raise NotExportable(f"The SQL was not written, because SQLite refuses it: {error}") from error
-    _compare(found, model.score(rows.table), "SQL")
+    _compare(exported, model.score(rows.table), "SQL")
 
 
 def check_onnx(graph: bytes, model: Model) -> None:
@@ -71,17 +72,20 @@ def check_onnx(graph: bytes, model: Model) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    taken, given = session.get_inputs(), session.get_outputs()
+    inputs = session.get_inputs()
+    outputs = session.get_outputs()
+    feeds: dict[str, np.ndarray] = {}
     if model.is_matrix:
-        feeds = {one.name: rows.table.astype(_TYPES[one.type]) for one in taken}
+        for entry in inputs:
+            feeds[entry.name] = rows.table.astype(_TYPES[entry.type])
     else:  # in the order of the columns: some have other names in the graph
-        inputs = rows.inputs(model)
-        named = zip(taken, model.inputs, strict=True)
-        feeds = {one.name: _as_input(inputs[column.name], one.type) for one, column in named}
-    exact = all(one.type != "tensor(float)" for one in (*taken, *given))
-    names = [one.name for one in given]
-    found = dict(zip(names, session.run(None, feeds), strict=True))["score"]
-    _compare(np.asarray(found, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
+        values = rows.inputs(model)
+        for entry, column in zip(inputs, model.inputs, strict=True):
+            feeds[entry.name] = _as_input(values[column.name], entry.type)
+    exact = all(entry.type != "tensor(float)" for entry in (*inputs, *outputs))
+    names = [entry.name for entry in outputs]
+    exported = dict(zip(names, session.run(None, feeds), strict=True))["score"]
+    _compare(np.asarray(exported, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
 
 
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
@@ -96,12 +100,12 @@ def _as_input(values: list[Any], kind: str) -> np.ndarray:
     return np.array([[np.nan if value is None else value] for value in values], dtype=_TYPES[kind])
 
 
-def _compare(found: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
+def _compare(values: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
     """Refuse an export whose scores are not those of the model.
 
     Numbers rounded to float32 may fall to the other side of a tree's threshold, so that only most rows must agree.
     """
-    exported = np.array([np.nan if score is None else score for score in found], dtype=np.float64)
+    exported = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     known = np.isfinite(scores)
     if not known.any():
         return

@@ -103,8 +103,9 @@ def choose_recipe(opened: OpenedTable, plan: TrainPlan) -> Recipe:
     asks_for_lines = plan.streaming or plan.l1 == "auto" or any(plan.l1)
     wide = plan.features is None and not asks_for_lines and opened.schema.n_features > MANY_FEATURES
     if plan.features is None:
-        unnamed = not opened.chunks.source.reader.tabular
-        plan = replace(plan, features="linear" if asks_for_lines or (wide and unnamed) else "auto")
+        has_names = opened.chunks.source.reader.tabular
+        lines_alone = asks_for_lines or (wide and not has_names)
+        plan = replace(plan, features="linear" if lines_alone else "auto")
     if plan.monotone and plan.features == "linear" and not plan.streaming and not too_wide:
         plan = replace(plan, features="standardized")  # the same lines, column by column
     return Recipe(plan, wide, too_wide)

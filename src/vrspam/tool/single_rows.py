@@ -65,12 +65,13 @@ def single_rows(
     rows, _ = opened.load_rows()
     explained = explain_rows(model, rows_of(rows, numbers), None, (), numbers + 1, np.arange(numbers.size))
     above = right if model.ranks else np.where(evaluation.positive, right, 1.0 - right)
-    probabilities, times = evaluation.probabilities, evaluation.times
-    found = []
+    probabilities = evaluation.probabilities
+    times = evaluation.times
+    shown = []
     for (kind, place), row in zip(chosen, explained, strict=True):
         names = ["missing" if values[place] is None else values[place] for values in identifiers]
         parts = [(part.column, value_text(model, part), part.adds) for part in row.parts]
-        found.append(
+        shown.append(
             SingleRow(
                 kind,
                 number=row.row,
@@ -84,7 +85,7 @@ def single_rows(
                 time=None if times is None else float(times[place]),
             )
         )
-    return tuple(found)
+    return tuple(shown)
 
 
 def ranked_right(rows: ScoredRows) -> np.ndarray:
@@ -102,7 +103,8 @@ def ranked_right(rows: ScoredRows) -> np.ndarray:
 
 def choose_rows(scores: np.ndarray, right: np.ndarray, spread: int) -> list[tuple[str, int]]:
     """Why a row is shown, and its place."""
-    by_score, by_right = np.argsort(scores, kind="stable"), np.argsort(right, kind="stable")
+    by_score = np.argsort(scores, kind="stable")
+    by_right = np.argsort(right, kind="stable")
     steps = np.linspace(0, scores.size - 1, spread + 2).round().astype(int)[1:-1]
     kinds = {
         "highest scores": by_score[::-1][:EACH],

@@ -98,7 +98,8 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         if diagnosis.constant and len(diagnosis.constant) == len(table.schema.columns):
             raise ValueError(NOTHING_TO_LEARN)
 
-        part, kept = table, None
+        kept: np.ndarray | None = None
+        part = table
         if holdout is not None:
             with folds_in_options(table, plan):
                 others, kept = split_off(table, holdout, plan.random_state)

@@ -50,7 +50,8 @@ def _kept_rows(trained: Trained, places: np.ndarray) -> UnseenRows:
 
 def _held_out_rows(trained: Trained) -> UnseenRows:
     """Rows that the folds held out, scored by the model of the other folds."""
-    opened, held_out = trained.opened, trained.held_out
+    opened = trained.opened
+    held_out = trained.held_out
     has_weights = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
     beside: dict[str, Any] = {}
     if held_out.places is not None:
@@ -69,7 +70,8 @@ def _held_out_rows(trained: Trained) -> UnseenRows:
 
 def crossfitted_probabilities(trained: Trained) -> np.ndarray | None:
     """Probabilities of the held-out rows of a fold, by a calibration that was fitted on the rows of the other folds."""
-    calibration, held_out = trained.model.calibration, trained.held_out
+    calibration = trained.model.calibration
+    held_out = trained.held_out
     if calibration is None:
         return None
     probabilities = np.empty(held_out.scores.size)
@@ -96,14 +98,16 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
-    columns = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
+    columns = {name: frame.column(name) for name in names if name in frame.column_names}
+    columns.update(opened.kept)
     missing = [name for name in dict.fromkeys(names) if name not in columns]
     if missing:  # dates, or integers beyond 2⁵³
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # the first reading has warned
             whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
         if whole.num_rows != positive.size:
             raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
-        columns |= {name: whole.column(name) for name in missing}
+        for name in missing:
+            columns[name] = whole.column(name)
     as_texts = opened.schema.identifiers
     return {name: _plain(columns[name].take(pa.array(places)), name in as_texts) for name in names}
 

@@ -212,9 +212,10 @@ def write_scores(model: Model, chunks: Chunks, layout: Layout, target: Path, top
         if tally.rows == tally.unscored and chunks.skipped_:
             first = chunks.skipped_[0]
             raise DataError(f"no row of {first.file} could be scored: {first.where}: {first.reason}")
-        for batch in () if highest is None else highest.batches:
-            output.write(batch)
-        if output.writer is None:
+        if highest is not None:
+            for batch in highest.batches:
+                output.write(batch)
+        if output.writer is None:  # no row was written: the file has names alone
             output.write(layout.empty(() if highest is None else (ROW,)))
     return tally.prediction(tally.rows if highest is None else highest.size)
 

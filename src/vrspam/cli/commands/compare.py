@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,6 @@ import typer
 from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
-from vrspam.cli.show_tests import show_tests
 from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
 
@@ -87,24 +85,18 @@ def compare(
         drawn = dict(zip(found.names, found.scores, strict=True))
         save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
     partial = () if max_fpr is None else found.partial_pairs(max_fpr)
-    if html is not None:
-        from vrspam.report.pages.comparison import comparison_page
+    from vrspam.report.pages.comparison import comparison_page
 
-        more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure}
-        comparison_page(found, data_name=output.page_name(data), **more).write(html)
+    tests: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure}
+    page = comparison_page(found, data_name=output.page_name(data), **tests)
+    if html is not None:
+        page.write(html)
     if as_json:
         return output.print_json(_comparison_numbers(found, partial, max_fpr))
-    how = "jackknife" if ranks else "DeLong"
-    counted = f"{found.positive.size:,} rows"
-    if (groups_of := found.beside["groups"]) is not None:
-        counted += f" in {len(set(groups_of.tolist())):,} groups"
-    show_tests(found, measure, f"{how}, paired, {counted}")
-    if max_fpr is not None:
-        part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
-        show_tests(replace(found, pairs=partial, intervals=()), "partial AUC", part)
-    for path in (picture, html):
-        if path is not None:
-            output.say(str(path))
+    from vrspam.cli import terminal
+
+    terminal.show_page(page)
+    terminal.show_written(picture=picture, page=html)
 
 
 def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:

@@ -9,15 +9,13 @@ import typer
 
 from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
-from vrspam.cli.files import check_output
-from vrspam.cli.show_tests import show_tests
+from vrspam.cli.files import check_output, write_page
 from vrspam.cli.typed import typed
 from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
-    from vrspam.model.outcome import Outcome
     from vrspam.tool import Evaluations
 
 
@@ -32,6 +30,7 @@ def evaluate(
         typer.Option(help="Columns of scores that any model has made; commas separate them.", metavar="<names>"),
     ] = None,
     html: options.HtmlOut = None,
+    markdown: options.MarkdownOut = None,
     confidence: options.Confidence = 0.95,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
@@ -87,6 +86,7 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     check_output("--html", html, model, data)
+    check_output("--markdown", markdown, model, data)
     from vrspam.report.words.names import name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate_columns, evaluate_rows
@@ -104,30 +104,27 @@ def evaluate(
             loaded = load_model(Path(model))
             table, outcome = score_rows(loaded, data, **reading), loaded.outcome
             found = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
-        if html is not None:
+        rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
+        if html is not None or markdown is not None:
             from vrspam.report.pages.evaluation import columns_page, evaluation_page
 
-            page: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
             if several is None:
-                page |= {"model_name": Path(model).name, "data_name": output.page_name(str(data))}
-                evaluation_page(loaded, found, **page).write(html)
+                data_name = output.page_name(str(data))
+                page = evaluation_page(loaded, found, model_name=Path(model).name, data_name=data_name, **rules)
             else:
-                columns_page(several, data_name=output.page_name(model), **page).write(html)
+                page = columns_page(several, data_name=output.page_name(model), **rules)
+            write_page(page, html, markdown)
     if as_json:
         output.print_json(_numbers(found, several, name_measure(outcome)))
         return
-    if several is not None and len(several) > 1:
-        output.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
-        for name, each in several.items():
-            output.say(f"{name}:")
-            _describe(outcome, each, measures["cost_ratio"], recall, several.columns[name].describe(), short=True)
-        how = "jackknife" if outcome.ranks else "DeLong"
-        show_tests(several.comparison, name_measure(outcome), f"{how}, paired")
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.evaluation import summary_of_columns, summary_of_evaluation
+
+    if several is None:
+        terminal.show_all(summary_of_evaluation(outcome, found, **rules))
     else:
-        made_elsewhere = "" if several is None else next(iter(several.columns.values())).describe()
-        _describe(outcome, found, measures["cost_ratio"], recall, made_elsewhere)
-    if html is not None:
-        output.show_facts([("page", str(html))], 17)
+        terminal.show_all(summary_of_columns(several, **rules))
+    terminal.show_written(page=html, markdown=markdown)
 
 
 def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> dict[str, Any]:
@@ -141,74 +138,3 @@ def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> di
     if len(each) == 1:
         return next(iter(each.values()))
     return {"columns": each, "pairs": several.comparison.flat()["pairs"]}
-
-
-def _describe(
-    outcome: Outcome,
-    evaluation: Evaluation,
-    cost_ratio: float | None,
-    recall: float,
-    column: str = "",
-    short: bool = False,
-) -> None:
-    """Print an evaluation; `column` says how the scores of a column are taken, `short` leaves tables out."""
-    from vrspam.report.words.auc import describe_auc
-    from vrspam.report.words.groups import describe_unlike
-    from vrspam.report.words.names import class_names, describe_balance, describe_ranks, name_measure
-    from vrspam.report.words.numbers import describe_measure, describe_numbers
-    from vrspam.report.words.probabilities import describe_calibration
-
-    if not short:
-        output.show_worries(None if column else evaluation.auc, evaluation.notes, name_measure(outcome))
-    facts = [
-        ("rows", describe_balance(outcome, evaluation.n, evaluation.positives)),
-        *describe_measure(outcome, evaluation).items(),
-        ("", describe_auc(evaluation.auc.auc, class_names(outcome) if outcome.ranks else None)),
-        *describe_numbers(evaluation).items(),
-        *(("", sentence) for sentence in describe_calibration(evaluation.calibration)),
-    ]
-    if outcome.ranks:
-        facts.append(("", describe_ranks(outcome)))
-    elif column:
-        facts.append(("scores", column))
-    output.show_facts(facts, 17)
-    if not outcome.ranks:
-        output.say("")
-        if not short:
-            _show_thresholds(evaluation, cost_ratio, recall)
-            _show_sensitivity_and_lift(evaluation)
-    output.show_facts([("group", text) for text in describe_unlike(evaluation.subgroups)], 17)
-
-
-def _show_thresholds(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    """Print what follows from the threshold of each rule, and whether the stored one keeps its promise."""
-    from vrspam._utils.texts import share_text
-    from vrspam.report.words.thresholds import CALLED, describe_promise, describe_thresholds
-
-    output.tell(CALLED)
-    rows = []
-    for rule, at in describe_thresholds(evaluation, cost_ratio, recall):
-        precision = "-" if at.precision is None else share_text(at.precision)
-        shares = share_text(at.sensitivity), share_text(at.specificity), precision, share_text(at.share)
-        rows.append([rule, f"{at.threshold:.6g}", *shares])
-    output.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
-    meaning = "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
-    meaning += "precision: share of the called rows that is positive; called: share of all rows."
-    output.tell(meaning, margin=2)
-    for sentence in describe_promise(evaluation):
-        output.tell(sentence)
-    output.say("")
-
-
-def _show_sensitivity_and_lift(evaluation: Evaluation) -> None:
-    """Print the sensitivity at each specificity, and the lift of each top share."""
-    from vrspam._utils.texts import share_text
-    from vrspam.report.words.thresholds import LIFT, SENSITIVITY
-
-    output.tell(SENSITIVITY)
-    rows = [[f"{100 * at:g} %", share_text(value)] for at, value in evaluation.sensitivity.items()]
-    output.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
-    output.say("")
-    output.tell(LIFT)
-    rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in evaluation.lift.items()]
-    output.show_table(["rows", "lift"], rows, texts=(), margin=2)

@@ -11,14 +11,12 @@ import typer
 from vrspam._utils.extras import require
 from vrspam._utils.findings import VrspamError
 from vrspam._utils.plain import readable_name
-from vrspam._utils.texts import percent
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
 from vrspam.tool.typed_values import read_names, read_rows
 
 if TYPE_CHECKING:
-    from vrspam.model.effects import Effect
     from vrspam.tool import Model
 
 
@@ -91,7 +89,6 @@ def explain(
         return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
     from vrspam.model.effects import explain as explain_model
     from vrspam.model.effects import sum_by_column
-    from vrspam.report.words.model import describe_curves
 
     if picture is not None:
         from vrspam.plotting.style import save_figure
@@ -109,11 +106,11 @@ def explain(
         found = {"features": [asdict(effect) for effect in effects], "columns": columns, "shapes": shapes}
         output.print_json({"positive": loaded.positive, "intercept": loaded.intercept, **found})
         return
-    _print_effects(loaded, effects, columns, top)
-    if picture is not None:
-        output.tell(f"{picture}: {describe_curves(loaded)}")
-    if html is not None:
-        output.say(str(html))
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.model import summary_of_model
+
+    terminal.show_all(summary_of_model(loaded, top))
+    terminal.show_written(picture=picture, page=html)
 
 
 def _training_file(model: Model, path: Path) -> str:
@@ -134,58 +131,9 @@ def _training_file(model: Model, path: Path) -> str:
     )
 
 
-def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
-    """Print the effects of columns; for curves also which columns interact, and which say nearly the same."""
-    from vrspam.report.words.auc import requests
-    from vrspam.report.words.model import (
-        ONE_DEVIATION,
-        SHARE,
-        SHARE_OF_PAIRS,
-        SPREAD,
-        describe_pairs,
-        describe_rest,
-        describe_together,
-    )
-    from vrspam.report.words.names import describe_direction
-
-    output.tell(describe_direction(model.outcome))
-    lines, told = [], requests(model)
-    for effect in effects[:top]:
-        if effect.coefficient is None or effect.effect is None:
-            numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
-        else:
-            numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
-        marked = f"{effect.feature} ({told[effect.feature]} by request)" if effect.feature in told else effect.feature
-        lines.append([marked, *numbers, f"{effect.share:.1%}"])
-    if model.is_linear:
-        lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
-        output.show_table(["feature", "coefficient", "one deviation", "share"], lines)
-    else:
-        output.show_table(["column", "spread", "share"], lines)
-    if len(effects) > top:
-        output.say(f"and {len(effects) - top:,} more (--top)")
-    output.tell(ONE_DEVIATION if model.is_linear else SPREAD)
-    output.tell(SHARE_OF_PAIRS if model.ranks else SHARE)
-    if model.is_linear:
-        if model.schema.categorical:
-            output.say("")
-            shown = [[f"column {name}", f"{share:.1%}"] for name, share in list(columns.items())[:top]]
-            output.show_table(["", "share of all its features"], shown)
-        return
-    shapes = model.shapes
-    if shapes is not None and shapes.interactions is not None:
-        output.tell(describe_rest(model))
-        if pairs := describe_pairs(model):
-            rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
-            output.show_table(["columns that interact", "of the variance"], rows, margin=2)
-    for remark in describe_together(model):
-        output.tell(remark)
-
-
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without `numbers`, the first rows, or in JSON all."""
     require("data", "pyarrow")
-    from vrspam.model.explained_rows import value_text
     from vrspam.tool.explanation import explain_file, row_picture
 
     with output.warnings_as_lines():
@@ -198,30 +146,12 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
         rows = [row.to_dict() for row in found.rows]
         output.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
         return
-    for number, row in enumerate(found.rows):
-        if number:
-            output.say("")
-        names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
-        title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
-        if row.score is None:
-            output.tell(f"{title}: no score, because {row.reason}")
-            continue
-        likely = f"score {row.score:+.4f}"
-        if row.probability is not None:
-            label = f"{model.schema.target} = " if model.schema.target else ""
-            certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is certain
-            likely += f", probability of {label}{model.positive} {percent(certain)}"
-        output.tell(f"{title}: {likely}")
-        lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
-        if others := row.parts[top:]:
-            lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
-        lines.append(["total: the score", "", f"{row.score:+.4f}"])
-        output.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.explained_rows import summary_of_rows
+
+    terminal.show_all(summary_of_rows(model, found, Path(data).name, top))
     if numbers is None and found.n > len(found.rows):
         output.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
-    output.say("")
-    output.tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
-    if picture is not None:
-        output.say(str(picture))
+    terminal.show_written(picture=picture)
     for note in found.notes:
         output.warn(f"warning: {note}")

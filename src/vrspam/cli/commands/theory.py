@@ -9,6 +9,7 @@ import typer
 from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
 from vrspam.cli import errors, options, output
+from vrspam.cli.typed import typed
 from vrspam.tool.options import PANELS, positive_number, share
 from vrspam.tool.plan import check_option
 
@@ -53,7 +54,9 @@ def theory(
     from vrspam import AUCClassifier, ClassMoments
     from vrspam.checks.diagnose import merged
     from vrspam.checks.unlabelled import describe_unlabelled
+    from vrspam.cli import terminal
     from vrspam.paper.rates import describe
+    from vrspam.report.first_screen import worries
     from vrspam.tool.scaling import Scaling
     from vrspam.tool.table import open_labelled
 
@@ -63,7 +66,7 @@ def theory(
         findings: list[Finding] = [*opened.notes]
         if opened.unlabelled:
             findings.append(describe_unlabelled(opened.unlabelled, labels.size))
-        output.show_worries(None, merged(findings))
+        terminal.show(worries(merged(findings), typed))
         X = opened.encode(rows)
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)

@@ -88,7 +88,10 @@ class ArrowReader(Reader):
         raise NotImplementedError
 
     def columns(self, path: str) -> dict[str, Any]:
-        return self._open(path).types
+        file = self._open(path)
+        if problem := _refused_names(file):
+            raise DataError("{path}: {problem}", path=path, problem=problem)
+        return file.types
 
     def rows(self, path: str) -> int:
         return sum(self._open(path).group_rows)
@@ -103,11 +106,14 @@ class ArrowReader(Reader):
         except DataError as error:
             problems.report(path, None, None, problem_of(error), rows=None)
             return
+        total = sum(file.group_rows)
+        if problem := _refused_names(file):
+            problems.refuse(path, problem, rows=total)
+            return
         request = wanted(file.types)
         types = _types_read(request, file.types)
         texts = _texts_among_numbers(types, file.types) if request.lenient else []
         types.update(dict.fromkeys(texts, pa.string()))
-        total = sum(file.group_rows)
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
                 problems.refuse(path, reason, rows=total)
@@ -146,9 +152,13 @@ class ArrowReader(Reader):
         except (pa.ArrowException, OSError, ValueError) as error:
             problem = f"is truncated, or not {self.called} ({_one_line(error)}); get it again"
             raise DataError("{path} {problem}", path=path, problem=problem) from error
-        if (twice := named_twice(file.schema.names)) is not None:
-            raise DataError("{path} {problem}", path=path, problem=f"names the column {twice!r} twice; rename one")
         return file
+
+
+def _refused_names(file: OpenedFile) -> str | None:
+    """Why the names of a file's columns cannot be used, or None if they can."""
+    twice = named_twice(file.schema.names)
+    return None if twice is None else f"two columns are called {twice!r}; rename one"
 
 
 def _types_read(request: ColumnRequest, own: Mapping[str, Any]) -> dict[str, Any]:

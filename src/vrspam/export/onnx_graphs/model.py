@@ -34,9 +34,9 @@ def to_onnx(estimator: Any, *, dtype: str = "float64") -> onnx.ModelProto:
     estimator : fitted estimator of this package, or `vrspam.tool.Model`
     dtype : {"float64", "float32"}, default="float64"
         Type of the numbers that go in and come out; all that is computed between them is in float64. In float64, scores
-        equal those of `decision_function` to 1e-12 of their spread. In float32 they are the scores of the rounded
-        numbers: columns that lose what matters when they are rounded (years with fractions, times in seconds) need
-        float64.
+        equal those of `decision_function` to 1e-12 of their spread, and those of kernels whose large coefficients
+        cancel to what both round. In float32 they are the scores of the rounded numbers: columns that lose what
+        matters when they are rounded (years with fractions, times in seconds) need float64.
 
     Returns
     -------

@@ -37,5 +37,6 @@ def _summary(model: Model) -> str:
         measure = name_measure(outcome)
         article = "an" if measure.startswith("AUC") else "a"
         interval = f"95 % interval {interval_text(expected.low, expected.high)}"
-        sentences.append(f"Expect {article} {measure} of {auc_text(expected.auc)}, {interval} ({expected.remark}).")
+        remark = f" ({expected.remark})" if expected.remark else ""
+        sentences.append(f"Expect {article} {measure} of {auc_text(expected.auc)}, {interval}{remark}.")
     return " ".join(sentences)

@@ -22,11 +22,9 @@ GUESSING = "0.5 is guessing"
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 
-def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
+def describe_auc(auc: float, names: Mapping[str, str]) -> str:
     """Return what an AUC means; `names` are what rows of both classes are called, from `class_names`.
 
-    >>> describe_auc(0.7253)
-    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
     >>> describe_auc(0.834, {"positive": "sick = yes", "negative": "sick = no"})
     'Of 100 pairs of a row with sick = yes and a row with sick = no, 83 are ranked right.'
     >>> describe_auc(0.834, {"pair": "rows that differ in price", "upper": "the one with the larger price"})
@@ -35,8 +33,6 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
     count = f"{100 * auc:.0f}"
     if count == "100":
         count = "all" if auc == 1.0 else "more than 99"
-    if names is None:
-        return f"of 100 pairs of a positive and a negative row, {count} are ranked right (50 by guessing)"
     pair = names.get("pair") or f"a row with {names['positive']} and a row with {names['negative']}"
     if "upper" in names:
         return f"Of 100 pairs of {pair}, {names['upper']} is ranked higher in {count}."
@@ -64,7 +60,7 @@ def describe_source(evaluation: Evaluation) -> str:
 
 
 class ExpectedAUC(NamedTuple):
-    """The AUC to expect on new rows, its 95 % interval, and whether it is corrected for the choice of the model.
+    """The AUC to expect on new rows, its 95 % interval, and a remark on what the choice of the model did to it, or "".
 
     With fewer than 6 groups of rows there is no interval: its ends are NaN.
     """
@@ -92,7 +88,7 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
 
 
 def _what_the_best_showed(facts: Mapping[str, Any], auc: float) -> str:
-    """The AUC of the folds by which a model was chosen, beside the AUC to expect."""
+    """The AUC of the folds by which a model was chosen, beside the AUC to expect; "" where both are the same."""
     tried = facts.get("selection", ())
     n_taken = sum(row["chosen"] for row in tried)
     best = "the best penalty"
@@ -100,8 +96,13 @@ def _what_the_best_showed(facts: Mapping[str, Any], auc: float) -> str:
         best = f"a blend of {n_taken} models" if n_taken > 1 else f"the best of {len(tried)} models"
     shown = auc_text(facts["cv_auc"])
     if shown == auc_text(auc):
-        return f"{best} showed the same"
+        return ""
     return f"{best} showed {shown}; picking the best flatters"
+
+
+def describe_expected(expected: ExpectedAUC) -> dict[str, str]:
+    """The AUC to expect beside the one by which the model was chosen; nothing where both are the same."""
+    return {"expect": f"{auc_text(expected.auc)} ({expected.remark})"} if expected.remark else {}
 
 
 def other_aucs(model: Model, kept: bool = False) -> dict[str, str]:

@@ -41,14 +41,6 @@ def describe_curves(model: Model) -> str:
     return what
 
 
-def describe_rest(model: Model) -> str:
-    """Return what makes up the part of the score that no curve shows."""
-    assert model.shapes is not None
-    alone = len(model.shapes.columns) == 1
-    what = "what the curve is too smooth to show" if alone else "what combinations of columns add"
-    return f"{model.shapes.rest_name}: {what}, {100 * model.shapes.share:.1f} % of the variance of the score"
-
-
 def describe_together(model: Model) -> list[str]:
     """A remark for each group of columns whose curves can hardly be told apart."""
     if model.shapes is None:

@@ -91,13 +91,6 @@ def equals_positive(outcome: Outcome) -> str:
     return f"{outcome.target} = {outcome.positive}" if outcome.target else f"{outcome.positive}"
 
 
-def describe_balance(outcome: Outcome, rows: int, positives: int) -> str:
-    """Return the number of rows and of positive rows; for a target with an order, the number of rows alone."""
-    if outcome.order is not None:
-        return f"{rows:,}"
-    return f"{rows:,}, of which {positives:,} positive ({positives / rows:.2%}: {equals_positive(outcome)})"
-
-
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence.
 

@@ -16,6 +16,10 @@ ZERO = "A score of 0 is half-way between the average scores of the two classes."
 LIFT = "Lift: how many times more positives the highest scores hold than rows drawn at random"
 SENSITIVITY = "Sensitivity (share of positives found) at each specificity (share of negatives not called)"
 CALLED = "A row is called positive if its score reaches the threshold"
+SHARES = (
+    "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; precision: "
+    "share of the called rows that is positive."
+)
 
 
 def describe_thresholds(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vrspam.metrics.thresholds import ChosenThreshold
     from vrspam.model.model import Model
 
+PARTIAL_AUC = "cross-validated partial AUC"
 KINDS = {
     "linear": "straight lines",
     "standardized": "straight lines",
@@ -121,9 +122,10 @@ def training_facts(model: Model) -> dict[str, str]:
         if np.isnan(expected.low):
             interval = f"interval {interval}"
         auc = auc_text(expected.auc, 4)
-        shown[f"{name_measure(model.outcome)} to expect"] = f"{auc} ({interval}); {expected.remark}"
+        remark = f"; {expected.remark}" if expected.remark else ""
+        shown[f"{name_measure(model.outcome)} to expect"] = f"{auc} ({interval}){remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
-        shown["cross-validated partial AUC"] = _partial_auc(facts)
+        shown[PARTIAL_AUC] = _partial_auc(facts)
     if facts.get("loss", "squared") != "squared":
         shown["loss"] = facts["loss"]
     if facts.get("map") == "stacked":

@@ -15,18 +15,9 @@ import pytest
 from vrspam import AUCClassifierCV
 from vrspam._utils.texts import text_width
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
-from vrspam.model.drawing import (
-    BAND,
-    DECADES,
-    INTERVAL,
-    OWN_PART,
-    Scale,
-    bin_ticks,
-    common_range,
-    is_curve,
-    plan_column,
-    shown_columns,
-)
+from vrspam.pictures.columns import BAND, INTERVAL, OWN_PART, common_range, is_curve, plan_column, shown_columns
+from vrspam.pictures.pairs import bin_ticks
+from vrspam.pictures.scales import DECADES, Scale
 from vrspam.plotting import plot_interactions, plot_shapes
 from vrspam.report.pictures.columns import column_picture, key
 from vrspam.report.pictures.heat_map import heat_map
