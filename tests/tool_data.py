@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from vrspam.data import Schema
+from vrspam.data.open import open_stream, open_table
 from vrspam.inspection import Shape
 from vrspam.model.facts import Certificate, ColumnFacts, MeasuredAUC, TrainingFacts
 from vrspam.model_selection.calibration import Sigmoid
-from vrspam.tool import Model
+from vrspam.tool import Model, TrainPlan
+from vrspam.tool.request import table_request
 from vrspam.tool.score_parts import parts_of_lines
 
 NAMES = ["patient", "größe", "age", "cholesterol, mg/dl", "town", "ward", "sick"]
@@ -38,6 +40,13 @@ def patients(rows: int = 400, seed: int = 0) -> pd.DataFrame:
         np.where(sick, "yes", "no"),
     ]
     return pd.DataFrame(dict(zip(NAMES, values, strict=True)))
+
+
+def open_planned(path: Any, plan: TrainPlan, **reading: Any) -> Any:
+    """The table that a plan asks for; a stream with `streaming`."""
+    if plan.streaming:
+        return open_stream(path, table_request(plan))
+    return open_table(path, table_request(plan), **reading)
 
 
 def write(frame: pd.DataFrame, path: Path) -> Path:

@@ -217,8 +217,8 @@ class OfAFile:
         self.to_model = model.to_model
 
     def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
-        chunks = open_rows(self.model, frame, labels=False, skip_errors=True, allow_missing=list(frame.columns))
-        return np.concatenate([block.scores for block in score_blocks(self.model, chunks)])
+        rows = open_rows(self.model, frame, labels=False, on_error="skip", allow_missing=list(frame.columns))
+        return np.concatenate([block.scores for block in score_blocks(self.model, rows.read())])
 
 
 def stored(frame: pd.DataFrame, y: np.ndarray, name: str) -> OfAFile:

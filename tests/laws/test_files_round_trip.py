@@ -93,7 +93,8 @@ def check_round_trip(model, rows, folder):
 
 def rows_for(model, table):
     """The rows as the model's score takes them: text and dates read as numbers, columns in the order of the schema."""
-    [(rows, *_)] = open_rows(model, table, labels=False)
+    [block] = open_rows(model, table, labels=False).blocks()
+    rows = block.rows
     return rows.to_pandas()
 
 

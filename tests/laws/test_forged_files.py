@@ -76,8 +76,8 @@ def use(path: Path, rows: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = load_model(path)
-        chunks = open_rows(model, rows, labels=False, skip_errors=True)
-        scores = np.concatenate([block.scores for block in score_blocks(model, chunks)])
+        stream = open_rows(model, rows, labels=False, on_error="skip")
+        scores = np.concatenate([block.scores for block in score_blocks(model, stream.read())])
         predict(model, rows, rows.with_name("scores.csv"))
         evaluate(model, rows)
         explain(model)

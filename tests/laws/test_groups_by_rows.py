@@ -10,14 +10,14 @@ from panels import IDENTIFIERS, NAMES, Panel, households, independent, measureme
 
 from vrspam.checks.near_copies import find_near_copies
 from vrspam.tool import TrainPlan, check, evaluate, train
-from vrspam.tool.checking import open_table
+from vrspam.tool.checking import open_checked
 
 GROUPS = ("repeated-rows", "duplicates")
 
 
 def groups_of(table, **asked) -> np.ndarray | None:
     """The groups that folds keep together, or None."""
-    opened, _ = open_table(table, TrainPlan("outcome", "sick", **asked))
+    opened, _ = open_checked(table, TrainPlan("outcome", "sick", **asked))
     return opened.groups
 
 
@@ -57,7 +57,7 @@ def test_repeated_rows_are_found(seed):
 @pytest.mark.parametrize("draw", [households, numbered_inside])
 def test_what_no_single_fact_tells_is_found(draw, seed):
     drawn = draw(np.random.default_rng(seed))
-    opened, found = open_table(drawn.table, TrainPlan("outcome", "sick"))
+    opened, found = open_checked(drawn.table, TrainPlan("outcome", "sick"))
     assert keep_units(opened.groups, drawn.unit)
     (told,) = (one for one in found.findings if one.code in GROUPS)
     assert told.severity == "severe"
@@ -82,7 +82,7 @@ def test_two_columns_name_groups_for_training_and_for_new_rows(seed):
 def test_independent_rows_are_not(seed):
     rng = np.random.default_rng(seed)
     table = independent(rng, int(rng.integers(150, 2500)), rng.choice([0.0, 0.5, 1.5]))
-    opened, found = open_table(table, TrainPlan("outcome", "sick"))
+    opened, found = open_checked(table, TrainPlan("outcome", "sick"))
     assert opened.groups is None
     assert not [one for one in found.findings if one.code in GROUPS and one.severity == "severe"]
 

@@ -194,13 +194,10 @@ class Travel:
         texts = self.numbers_as_categories()
         for library in ("pandas", "polars"):
             frame = getattr(self.table, library)(texts)
-            chunks = open_rows(self.model, frame, labels=False, keep_errors=True)
+            stream = open_rows(self.model, frame, labels=False, on_error="keep")
             found = np.full(self.table.rows, np.nan)
-            blocks = list(score_blocks(self.model, chunks))
-            kept = [
-                place for place in range(self.table.rows) if place not in {b.place for x in blocks for b in x.broken}
-            ]
-            found[kept] = np.concatenate([block.scores for block in blocks])
+            for block in score_blocks(self.model, stream.read()):
+                found[block.table.places - 1] = block.scores
             self.near(found, self.scores, f"a frame of {library}")
 
     def numbers_as_categories(self) -> dict[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.fixes import parse_version
-from tool_data import NAMES, patients, with_facts, write, write_libsvm
+from tool_data import NAMES, open_planned, patients, with_facts, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.findings import Fix
@@ -43,7 +43,6 @@ from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.score_blocks import open_rows, score_blocks
-from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -77,7 +76,7 @@ def pipeline(model):
 
 
 def scores_of(model, path):
-    return np.concatenate([block.scores for block in score_blocks(model, open_rows(model, path, labels=False))])
+    return np.concatenate([block.scores for block in score_blocks(model, open_rows(model, path, labels=False).read())])
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -238,15 +237,16 @@ def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
     path.write_text("age,left\n" + "".join(f"{k % 17},{('No', 'Yes', ' ')[k % 3]}\n" for k in range(90)), "utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
-        opened = open_labelled(path, TrainPlan("left", streaming=streaming))
-    assert opened.unlabelled == 30
+        opened = open_planned(path, TrainPlan("left", streaming=streaming))
+    assert opened.origin.unlabelled == 30
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
-        rows, positive = opened.load_rows()
+        table = opened.as_table() if streaming else opened
+        rows, positive = table.rows, table.positive
     assert (rows.num_rows, positive.sum(), opened.schema.labels) == (60, 30, ("No", "Yes"))
     path.write_text("age,left\n" + "".join(f"{k % 17},{(' ', 'Yes')[k % 2]}\n" for k in range(90)), "utf-8")
     with pytest.raises(ValueError, match="holds only Yes"):
-        open_labelled(path, TrainPlan("left", streaming=streaming))  # blank is no class
+        open_planned(path, TrainPlan("left", streaming=streaming))  # blank is no class
     with pytest.raises(ValueError, match="line 2: the label in column 'left' is missing"):
         list(read_chunks(path, "left"))
     assert read_chunks(path, "left").classes.tolist() == ["Yes"]
@@ -262,7 +262,7 @@ def test_positive_label_that_cannot_be(labels, wanted, words):
 
 def noticed(folder, frame, **options):
     path = write(frame, folder / "noticed.parquet")
-    return open_labelled(path, TrainPlan(SICK, **options))
+    return open_planned(path, TrainPlan(SICK, **options))
 
 
 def test_columns_that_are_left_out_and_why(folder):
@@ -278,7 +278,7 @@ def test_columns_that_are_left_out_and_why(folder):
     counts = frame["code"].value_counts()
     assert set(opened.schema.categorical["code"]) == set(counts.index[counts == 3]) - {"c99"}  # the last of a tie
     assert opened.schema.grouped == ("code",)
-    notes = " | ".join(opened.notes)
+    notes = " | ".join(opened.findings)
     for words in (
         "'patient' differs",
         "'number' numbers the rows",
@@ -295,7 +295,7 @@ def test_columns_that_are_left_out_and_why(folder):
 
 def test_identifiers_are_known_from_the_first_blocks(folder):
     path = write(patients(), folder / "blocks.csv")
-    found = open_labelled(path, TrainPlan(SICK, max_categories=50), chunk_bytes=2000)
+    found = open_planned(path, TrainPlan(SICK, max_categories=50), chunk_bytes=2000)
     assert found.schema.identifiers == ("patient",)
     assert found.schema.categorical[TOWN] == ("Graz", "Köln", 'Łódź "old"')
 
@@ -339,8 +339,8 @@ def test_gaps_of_sparse_tables(folder):
     frame = patients(rows=400).drop(columns=["patient", "ward"])
     frame["code"] = [f"c{k % 60}" for k in range(400)]
     frame.loc[[1, 5], "code"] = None
-    opened = open_labelled(write(frame, folder / "many.parquet"), TrainPlan(SICK))
-    assert sparse.issparse(next(iter(opened))[0])
+    opened = open_planned(write(frame, folder / "many.parquet"), TrainPlan(SICK))
+    assert sparse.issparse(opened.features())
     gaps = frame[NAMES[3]].isna().mean()
     expected = f"values are missing: {NAMES[3]!r} in {100 * gaps:.1f} % of the rows, 'code' in 0.5 % of the rows"
     for streaming in (False, True):
@@ -571,10 +571,11 @@ def test_predict_that_fails_leaves_nothing(model, tmp_path):
 def test_unknown_categories_and_gaps_are_scored(model, folder):
     new = patients(rows=40, seed=2)
     plain = scores_of(model, write(new.assign(town=None), folder / "none.csv"))
-    chunks: Any = open_rows(model, write(new.assign(town="Wien"), folder / "wien.csv"), labels=False)
-    found = np.concatenate([block.scores for block in score_blocks(model, chunks)])
+    reading = open_rows(model, write(new.assign(town="Wien"), folder / "wien.csv"), labels=False).read()
+    found = np.concatenate([block.scores for block in score_blocks(model, reading)])
     np.testing.assert_array_equal(found, plain)
-    (said,) = chunks.unseen.sentences()
+    assert reading.unseen is not None
+    (said,) = reading.unseen.sentences()
     assert said == "column 'town' holds categories that training did not have in 100.0 % of the rows ('Wien')"
 
 

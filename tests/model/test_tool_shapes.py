@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import t as student
 from sklearn.model_selection import StratifiedKFold
 from stored import as_lists
-from tool_data import flat_curve, patients, write, write_libsvm
+from tool_data import flat_curve, open_planned, patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
@@ -31,7 +31,6 @@ from vrspam.report.words.training import describe_candidate
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.score_blocks import open_rows
-from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
 
 INSTALLED = Path(sys.executable).with_name("vrspam")
@@ -105,7 +104,7 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
 
 def explained(model, path):
     """Return what each part adds to the score of each row of a file, as the model says, and the scores."""
-    rows = [block for block, *_ in open_rows(model, path, labels=False)]
+    rows = [block.rows for block in open_rows(model, path, labels=False).blocks()]
     each = [model.parts_of_rows(block) for block in rows]
     parts = {name: np.concatenate([block[name] for block in each]) for name in each[0]}
     return parts, np.concatenate([model.score(block) for block in rows])
@@ -176,7 +175,8 @@ def test_importance_is_the_spread_of_the_parts(model, folder):
 def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, folder):
     if model.parts.kernels:
         pytest.skip("its curves are projections")
-    table, y = open_labelled(folder / "patients.csv", TrainPlan("sick")).load_rows()
+    opened = open_planned(folder / "patients.csv", TrainPlan("sick"))
+    table, y = opened.rows, opened.positive
     kind = LinearFeatures if model.training["map"] == "standardized" else AdditiveFeatures
     fitted_map = kind(random_state=0).fit(table)
     features = fitted_map.transform(table)

@@ -117,7 +117,7 @@ def test_exports_have_a_score_and_no_label(kind, request):
     import onnxruntime
 
     model, new = request.getfixturevalue(kind), trial(2) if kind == "survival" else clicks(2)
-    expected = np.concatenate([model.score(block[0]) for block in open_rows(model, new, labels=False)])
+    expected = np.concatenate([model.score(block.rows) for block in open_rows(model, new, labels=False).blocks()])
     namespace: dict = {}
     exec(to_python(model), namespace)
     assert "label" not in namespace

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from vrspam.checks.coded import CodedColumns
 from vrspam.checks.leak import Leak
 from vrspam.checks.seen import Seen
 from vrspam.data import Schema
+from vrspam.data.table import Origin, Table
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.model_selection.hashing import HashFolds
 from vrspam.moments.class_moments import spread
@@ -127,11 +127,7 @@ def test_a_column_that_knows_the_answer_is_named(kind, width):
         rows = pa.table({name: pa.array(rows[:, j], from_pandas=True) for j, name in enumerate(names)})
     leaks = []
     for labels in (positive, np.roll(positive, 1)):
-        table: Any = SimpleNamespace(
-            load_rows=lambda labels=labels: (rows, labels),
-            **{"schema": schema, "times": None, "kept": {}, "notes": ()},
-            chunks=SimpleNamespace(source=SimpleNamespace(reader=SimpleNamespace(tabular=kind == "table"))),
-        )
+        table = Table(rows, schema, labels, origin=Origin(has_names=kind == "table"))
         leaks.append(list(Leak().look(Seen(table, TrainPlan("y", groups="none")))))
     assert [one.columns for one in leaks[0]] == [(schema.columns[4],)]
     assert "(AUC 1.000)" in leaks[0][0]

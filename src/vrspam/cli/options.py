@@ -186,10 +186,10 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{text_of(stage, typed)} ...")
         )
     if found.target is None:  # refused, unless the rows carry their labels
-        from vrspam.data.source import Source
-        from vrspam.tool.table import check_target
+        from vrspam.tool.request import table_request
 
-        source = Source.open(data, **{name: getattr(found, name) for name in READING})
+        request = table_request(found)
+        source = request.open_source(data)
         with misuse():
-            check_target(source, None)
+            request.check_target(source)
     return found

@@ -44,7 +44,9 @@ Row = Sequence[Cell | str]
 def number_cell(value: float, *, sign: bool = False) -> Cell:
     """A number with four decimals, or four digits if it is large."""
     form = ".4f" if abs(value) < 1e4 else ".4g"
-    return Cell(format(value, f"+{form}" if sign else form), value)
+    if sign:
+        form = f"+{form}"
+    return Cell(format(value, form), value)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ TYPES_OF_LABELS: dict[str, tuple[type, ...]] = {
     "string": (str,),
 }
 
+#: Rows are handed out dense when more than this share of their entries can be other than zero.
+DENSE_ABOVE = 0.1
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -117,6 +120,12 @@ class Schema:
         if self.width is not None and not self.numeric:
             return self.width
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
+
+    @property
+    def is_mostly_zeros(self) -> bool:
+        """Whether most entries of X are zero: in LIBSVM files, and where categories make most of its columns."""
+        few_columns = len(self.numeric) + len(self.categorical) <= DENSE_ABOVE * self.n_features
+        return self.width is not None or few_columns
 
     def made(self) -> dict[str, tuple[Any, str]]:
         """For each column of numbers read from another one: that other column, and its part ("" for the whole)."""
@@ -229,6 +238,22 @@ class Schema:
             return self
         return replace(self, fill=(float("nan"),) * len(self.numeric))
 
+    def without(self, source: Any) -> Schema:
+        """Return the schema without a column of the table, and without the columns of numbers read from it."""
+        gone = {name for name, (column, _) in self.made().items() if column == source} | {source}
+        places = [place for place, name in enumerate(self.numeric) if name not in gone]
+        return replace(
+            self,
+            numeric=tuple(self.numeric[place] for place in places),
+            categorical={name: values for name, values in self.categorical.items() if name != source},
+            fill=None if self.fill is None else tuple(self.fill[place] for place in places),
+            readings={name: kind for name, kind in self.readings.items() if name != source},
+            ranges={name: ends for name, ends in self.ranges.items() if name not in gone},
+            grouped=tuple(name for name in self.grouped if name != source),
+            identifiers=tuple(name for name in self.identifiers if name != source),
+            source=tuple(name for name in self.source if name != source),
+        )
+
     def without_target(self) -> Schema:
         """Return the schema for files that carry no labels (prediction)."""
         return replace(self, target=None, target_type=None, labels=None)
@@ -296,12 +321,12 @@ class Schema:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return the schema that `to_dict` wrote; raise an error if it is invalid."""
-        refusal = "{problem}; give what Schema.to_dict wrote"
         keys = {attribute.name for attribute in fields(cls)}
         if isinstance(plain, Mapping):
             plain = {**_OPTIONAL, **plain}
         if not isinstance(plain, Mapping) or set(plain) != keys:
-            raise DataError(refusal, problem=f"this is not a schema (its keys must be {', '.join(sorted(keys))})")
+            names = ", ".join(sorted(keys))
+            raise NoSchema(f"its keys must be {names}")
         try:
             return cls(
                 numeric=_names(plain["numeric"]),
@@ -320,7 +345,19 @@ class Schema:
                 writing=None if plain["writing"] is None else Writing.from_dict(plain["writing"]),
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise DataError(refusal, problem=f"this is not a schema ({error})") from error
+            raise NoSchema(str(error)) from error
+
+
+class NoSchema(DataError):
+    """Plain values are no schema: `problem` says why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        self.problem = f"this is not a schema ({reason})"
+        super().__init__(f"{self.problem}; give what Schema.to_dict wrote")
+
+    def __reduce__(self) -> tuple[type[NoSchema], tuple[str]]:
+        return type(self), (self.reason,)
 
 
 TableSchema = Schema  # its name where estimators keep it

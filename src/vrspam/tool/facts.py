@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.names import COPIES
 from vrspam._utils.plain import readable_name
 from vrspam._utils.roles import GROUPS, WEIGHTS
 from vrspam.checks.diagnose import Diagnosis
@@ -21,17 +20,15 @@ from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.facts import CandidateFacts, Certificate, ColumnFacts, MeasuredAUC, PartialAUC, TrainingFacts
 from vrspam.model.fingerprint import Fingerprint
 from vrspam.model.model import Model
-from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
+from vrspam.tables.schema import Schema
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.recipes import Fit
 from vrspam.tool.score_parts import StraightLines, means_of_parts, parts_of_lines, undo_linear_map
-from vrspam.tool.table import OpenedTable
 
 
 def make_model(
-    opened: OpenedTable,
     fit: Fit,
     plan: TrainPlan,
     diagnosis: Diagnosis,
@@ -41,20 +38,21 @@ def make_model(
     threshold: ChosenThreshold | None,
 ) -> Model:
     """Put the model together, on the original scale of the columns."""
-    score = _score_of(fit, opened)
+    table = fit.table
+    score = _score_of(fit)
     shapes = None
     if score.keeps_map and isinstance(fit.estimator._reading, Shapes):
-        shapes = _named_by_the_table(fit.estimator._reading, opened)
+        shapes = _named_by_the_table(fit.estimator._reading, table.schema)
     return Model(
-        schema=opened.schema,
-        positive=opened.positive,
+        schema=table.schema,
+        positive=table.label,
         parts=score.parts,
         intercept=score.intercept,
         calibration=getattr(fit.estimator, "calibration_", None),
         threshold=threshold,
         shapes=shapes,
-        roles=_roles(plan, opened),
-        facts=_training_facts(opened, fit, plan, diagnosis, notes, score),
+        roles=_roles(fit, plan),
+        facts=_training_facts(fit, plan, diagnosis, notes, score),
         fingerprint=fingerprint,
     )
 
@@ -71,47 +69,48 @@ class Score(NamedTuple):
     keeps_map: bool  # whether the parts are those of a feature map, and not coefficients of encoded columns
 
 
-def _score_of(fit: Fit, opened: OpenedTable) -> Score:
+def _score_of(fit: Fit) -> Score:
     """Straight lines of encoded columns where the fit is that, or else the parts of its feature map."""
     fitted = fit.estimator
     # The score of a model file is 0 half-way between the class means, with calibration or without.
     intercept = float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
-        return _score_of_lines(opened, _lines_of_encoded_rows(fit, opened, intercept))
+        return _score_of_lines(fit.table.schema, _lines_of_encoded_rows(fit, intercept))
 
     coef = fitted.coef_[0]
     means = fitted.moments_.means
     deviations = spread(fitted.moments_)[1]
     deviations = np.where(deviations > 0.0, deviations, 1.0)
-    categories = opened.schema.categorical.values()
+    categories = fit.table.schema.categorical.values()
     lines = undo_linear_map(fitted.features_, categories, coef, intercept, means, deviations)
     if lines is not None:
-        return _score_of_lines(opened, lines)
+        return _score_of_lines(fit.table.schema, lines)
 
     terms = means_of_parts(fitted.features_, coef, means)
     of_columns = ColumnFacts(terms, np.ones(terms.shape[1]))
     return Score(fitted.features_.parts(coef), intercept, of_columns, keeps_map=True)
 
 
-def _score_of_lines(opened: OpenedTable, lines: StraightLines) -> Score:
+def _score_of_lines(schema: Schema, lines: StraightLines) -> Score:
     of_columns = ColumnFacts(lines.means, lines.deviations)
-    return Score(parts_of_lines(opened.schema, lines.coef), lines.intercept, of_columns, keeps_map=False)
+    return Score(parts_of_lines(schema, lines.coef), lines.intercept, of_columns, keeps_map=False)
 
 
-def _lines_of_encoded_rows(fit: Fit, opened: OpenedTable, intercept: float) -> StraightLines:
+def _lines_of_encoded_rows(fit: Fit, intercept: float) -> StraightLines:
     """Straight lines of standardised rows, on the scale of the columns."""
     assert fit.scaling is not None
     assert fit.moments is not None
     coef = fit.estimator.coef_[0] / fit.scaling.deviations
     means = fit.moments.means
-    if opened.plan.pairs:  # the intercept is half-way between upper and lower rows of pairs, not between labels
+    if fit.table.times is not None or fit.table.within is not None:
+        # the intercept is half-way between upper and lower rows of pairs, not between labels
         means = fit.estimator.moments_.means * fit.scaling.deviations + fit.scaling.centre
     return StraightLines(coef, intercept - float(coef @ fit.scaling.centre), means, fit.scaling.deviations)
 
 
-def _named_by_the_table(shapes: Shapes, opened: OpenedTable) -> Shapes:
+def _named_by_the_table(shapes: Shapes, schema: Schema) -> Shapes:
     """The curves of a fit, whose columns get the names of the table."""
-    names = dict(zip((shape.name for shape in shapes.columns), opened.schema.columns, strict=True))
+    names = dict(zip((shape.name for shape in shapes.columns), schema.columns, strict=True))
     columns = []
     for shape in shapes.columns:
         together = tuple(names[other] for other in shape.together)
@@ -121,13 +120,13 @@ def _named_by_the_table(shapes: Shapes, opened: OpenedTable) -> Shapes:
         first, second = (axis._replace(name=names[axis.name]) for axis in pair.columns)
         pairs.append(pair._replace(columns=(first, second)))
     named = replace(shapes, columns=tuple(columns), pairs=tuple(pairs), effects=None)
-    return named.dated(opened.schema.made())
+    return named.dated(schema.made())
 
 
 # The training.
 
 
-def _roles(plan: TrainPlan, opened: OpenedTable) -> dict[str, str]:
+def _roles(fit: Fit, plan: TrainPlan) -> dict[str, str]:
     """The columns beside the features that the model remembers, by their roles."""
     roles: dict[str, str] = {}
     if plan.weights is not None:
@@ -135,25 +134,25 @@ def _roles(plan: TrainPlan, opened: OpenedTable) -> dict[str, str]:
     for role, column in plan.pairs.items():
         if column is not None:
             roles[role] = column
-    if opened.groups is not None:
-        roles[GROUPS] = opened.plan.groups or COPIES
+    if fit.table.groups is not None:
+        roles[GROUPS] = fit.table.name_of_groups
     return roles
 
 
 def _training_facts(
-    opened: OpenedTable, fit: Fit, plan: TrainPlan, diagnosis: Diagnosis, notes: Sequence[str], score: Score
+    fit: Fit, plan: TrainPlan, diagnosis: Diagnosis, notes: Sequence[str], score: Score
 ) -> TrainingFacts:
     """Sizes, the choice of the model, its penalties, its AUC, its certificate, and what was noticed."""
     fitted = fit.estimator
     others, positives = fit.counts
     n_rows = others + positives
-    interval = _interval(opened, fit)
+    interval = _interval(fit)
     low, high = fitted.corrected_interval_
     return TrainingFacts(
-        data=tuple(readable_name(path) for path in opened.chunks.source.paths),
+        data=tuple(readable_name(path) for path in fit.table.origin.paths),
         rows=n_rows,
         positives=positives,
-        columns=len(opened.schema.columns),
+        columns=len(fit.table.schema.columns),
         features=int(fitted.coef_.size),
         rows_held=min(fitted.features_.n_rows_held_, n_rows) if score.keeps_map else 0,
         map=kind_of_map(fitted.features_),
@@ -193,20 +192,20 @@ def _known(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _interval(opened: OpenedTable, fit: Fit) -> AUCInterval:
+def _interval(fit: Fit) -> AUCInterval:
     """The AUC of the held-out rows; where rows belong to groups, with the bounds that allow for new groups."""
-    held_out: HeldOut = fit.held_out
+    table, held_out = fit.table, fit.held_out
     places = held_out.places
     at: Any = slice(None) if places is None else places
-    groups = None if opened.groups is None or places is None else opened.groups[places]
+    groups = None if table.groups is None or places is None else table.groups[places]
     interval = fold_auc_ci(
         held_out.positive,
         held_out.scores,
         held_out.fold,
-        weights=None if opened.plan.weights is None else held_out.weights,
+        weights=held_out.weights if WEIGHTS in table.named else None,
         groups=groups,
-        times=None if opened.times is None else opened.times[at],
-        within=None if opened.within is None else opened.within[at],
+        times=None if table.times is None else table.times[at],
+        within=None if table.within is None else table.within[at],
     )
     bounds = np.array(fit.estimator.corrected_interval_)
     if groups is None or not np.isfinite(bounds[0]):

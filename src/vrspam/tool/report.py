@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from vrspam.data.beside import ordered_numbers
+from vrspam.data.table import Table
 from vrspam.measures.compare import Comparison, compare
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.subgroups import Subgroup
@@ -24,9 +25,8 @@ from vrspam.tool.scored_rows import check_classes
 from vrspam.tool.scores import with_all_scores
 from vrspam.tool.signatures import takes
 from vrspam.tool.single_rows import SingleRow, single_rows
-from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
-from vrspam.tool.unseen_rows import UnseenRows, read_columns, unseen_rows
+from vrspam.tool.unseen_rows import UnseenRows, unseen_rows, values_of_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +115,12 @@ def make_report(
     report_plan = ReportPlan.of(target, positive, plan, options)
     trained = fit_file(path, report_plan)
     model = trained.model
-    opened = trained.opened
+    table = trained.table
     unseen = unseen_rows(trained)
-    identifiers = opened.schema.identifiers if report_plan.rows else ()
+    identifiers = table.schema.identifiers if report_plan.rows else ()
     columns: dict[str, np.ndarray] = {}
     if unseen.places is not None and (report_plan.by or identifiers):
-        columns = read_columns(opened, [*report_plan.by, *identifiers], unseen.places)
+        columns = values_of_columns(table, [*report_plan.by, *identifiers], unseen.places)
     evaluation = evaluate_rows(
         model,
         unseen.rows,
@@ -131,7 +131,7 @@ def make_report(
     shown: tuple[SingleRow, ...] = ()
     if unseen.places is not None and report_plan.rows:
         names = [columns[name] for name in identifiers]
-        shown = single_rows(model, opened, evaluation, unseen.places, report_plan.rows, names)
+        shown = single_rows(model, table, evaluation, unseen.places, report_plan.rows, names)
     return Report(
         model=model,
         evaluation=evaluation,
@@ -139,7 +139,7 @@ def make_report(
         folds=None if trained.kept is not None else int(np.unique(unseen.fold).size),
         groups=evaluation.subgroups,
         rows=shown,
-        left_out=columns_left_out(opened),
+        left_out=columns_left_out(table),
         cost_ratio=report_plan.cost_ratio,
         apart=how_kept_apart(trained),
         beside=put_beside(trained, unseen, report_plan.beside) if report_plan.beside else None,
@@ -158,30 +158,30 @@ def expected_of(trained: Trained, evaluation: Evaluation) -> ExpectedAUC:
 
 def how_kept_apart(trained: Trained) -> str:
     """How groups or times separate the rows from those that the model was trained on; "" if nothing does."""
-    opened = trained.opened
-    if opened.within is not None:
+    table = trained.table
+    if table.within is not None:
         return f", rows of one {trained.model.training['within']} together"
-    if opened.groups is not None:
+    if table.groups is not None:
         return ", groups in one part each"
-    if opened.time is not None:
+    if table.time is not None:
         if trained.kept is not None:
             return ", the latest ones"
         return ", each fold later than the rows it was trained on"
     return ""
 
 
-def columns_left_out(opened: OpenedTable) -> tuple[str, ...]:
+def columns_left_out(table: Table) -> tuple[str, ...]:
     """Columns of the file that are not used as features."""
-    used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
-    return tuple(name for name in opened.names if name not in used)
+    used = {*table.schema.columns, *table.schema.readings, table.schema.target}
+    return tuple(name for name in table.origin.columns if name not in used)
 
 
 def curve_of_report(trained: Trained, plan: ReportPlan) -> LearningCurve | None:
     """The learning curve, where one can be drawn."""
-    if trained.model.ranks or trained.opened.time is not None or trained.held_out.places is None:
+    if trained.model.ranks or trained.table.time is not None or trained.held_out.places is None:
         return None
     with suppress(ValueError):  # too few rows or groups, or too many features
-        return curve_of(trained.opened, lines=False, seed=plan.random_state)
+        return curve_of(trained.table, plan, lines=False)
     return None
 
 
@@ -190,10 +190,10 @@ def curve_of_report(trained: Trained, plan: ReportPlan) -> LearningCurve | None:
 
 def put_beside(trained: Trained, unseen: UnseenRows, names: Sequence[str]) -> Comparison:
     """Compare the model with scores of others on its held-out rows; its AUC is corrected for the choice of model."""
-    path = trained.opened.chunks.source.paths[0]
+    path = trained.table.origin.paths[0]
     scores = {"this model": unseen.rows.scores}
     for name in names:
-        scores[name] = ordered_numbers(trained.opened.kept, name, path, "beside")[unseen.places]
+        scores[name] = ordered_numbers(trained.table.raw, name, path, "beside")[unseen.places]
     kept, lacking = with_all_scores(scores)
     rows = unseen.rows.take(kept)
     if rows.has_classes:

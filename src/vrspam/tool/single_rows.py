@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vrspam.data.table import Table
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.rows import ScoredRows, ranked_target
 from vrspam.metrics.concordance import ComparablePairs
@@ -14,7 +15,6 @@ from vrspam.metrics.intervals import placements
 from vrspam.model.explained_rows import explain_rows, value_text
 from vrspam.model.model import Model
 from vrspam.tables.frames import rows_of
-from vrspam.tool.table import OpenedTable
 
 MOST_COLUMNS = 5_000
 EACH = 4  # rows of each kind
@@ -45,7 +45,7 @@ class SingleRow:
 
 def single_rows(
     model: Model,
-    opened: OpenedTable,
+    table: Table,
     evaluation: Evaluation,
     places: np.ndarray,
     spread: int,
@@ -62,8 +62,7 @@ def single_rows(
     right = ranked_right(evaluation)
     chosen = choose_rows(evaluation.scores, right, spread)
     numbers = places[[place for _, place in chosen]]
-    rows, _ = opened.load_rows()
-    explained = explain_rows(model, rows_of(rows, numbers), None, (), numbers + 1, np.arange(numbers.size))
+    explained = explain_rows(model, rows_of(table.rows, numbers), {}, (), numbers + 1, np.arange(numbers.size))
     above = right if model.ranks else np.where(evaluation.positive, right, 1.0 - right)
     probabilities = evaluation.probabilities
     times = evaluation.times

@@ -72,8 +72,8 @@ def train(
 
     with output.warnings_as_lines():
         if html is None:
-            trained, opened, *_ = fit_file(data, plan)
-            save_model(trained, model, opened.first_rows())
+            trained, table, *_ = fit_file(data, plan)
+            save_model(trained, model, table.first_rows())
         else:
             from vrspam.tool.report import make_report
 

@@ -12,7 +12,7 @@ import numpy as np
 from vrspam.data.readers.block import Block, BrokenPart
 from vrspam.data.readers.cells import convert_texts
 from vrspam.data.readers.number_rule import NumberRule, refused_numbers
-from vrspam.data.readers.problems import Problems, named_twice, problem_of, similar
+from vrspam.data.readers.problems import FileProblem, Problems, named_twice, problem_of, similar
 from vrspam.data.readers.reader import Choice, ColumnRequest, Reader
 from vrspam.tables.errors import DataError
 from vrspam.tables.writing import Writing
@@ -45,7 +45,7 @@ def is_exact(kind: Any) -> bool:
     return t.is_integer(kind) or t.is_decimal(kind)
 
 
-class NoTable(DataError):
+class NoTable(FileProblem):
     """A file holds no table that could be read, and nothing of it could be left out."""
 
 
@@ -90,7 +90,7 @@ class ArrowReader(Reader):
     def columns(self, path: str) -> dict[str, Any]:
         file = self._open(path)
         if problem := _refused_names(file):
-            raise DataError("{path}: {problem}", path=path, problem=problem)
+            raise DataError(f"{path}: {problem}")
         return file.types
 
     def rows(self, path: str) -> int:
@@ -151,7 +151,7 @@ class ArrowReader(Reader):
             raise DataError(f"{path} does not fit into memory ({_one_line(error)}); free some") from error
         except (pa.ArrowException, OSError, ValueError) as error:
             problem = f"is truncated, or not {self.called} ({_one_line(error)}); get it again"
-            raise DataError("{path} {problem}", path=path, problem=problem) from error
+            raise FileProblem(path, problem) from error
         return file
 
 

@@ -34,8 +34,9 @@ def bars(
     """
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)
-    low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
-    low, high = min(0.0, low), max(0.0, high)
+    low, high = (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0))) if ends is None else ends
+    low = min(0.0, low)
+    high = max(0.0, high)
     numbers = [signed(size, max(high, -low), sign=low < 0.0) for size in sizes]
     shown = names
     if values:
@@ -74,8 +75,13 @@ def _frame(names: Sequence[str], numbers: Sequence[str], low: float, high: float
 
 def _bar(frame: Frame, y: float, size: float, name: str, number: str) -> str:
     """A bar from 0, with its number at its end."""
-    zero, end = float(frame.x(0.0)), float(frame.x(size))
-    rises = size >= 0.0
-    bar = box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if rises else 'down'}", name)
-    text = words(end + 4.0, y + 4.0, number, "small") if rises else words(end - 4.0, y + 4.0, number, "small end")
+    zero = float(frame.x(0.0))
+    end = float(frame.x(size))
+    if size >= 0.0:
+        css = "bar up"
+        text = words(end + 4.0, y + 4.0, number, "small")
+    else:
+        css = "bar down"
+        text = words(end - 4.0, y + 4.0, number, "small end")
+    bar = box(min(zero, end), y - 6.0, abs(end - zero), 12.0, css, name)
     return f"{bar}<g{NUMBERS}>{text}</g>"

@@ -37,11 +37,13 @@ class ThresholdCurve(NamedTuple):
 
 def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | None = None) -> list[Html]:
     """ROC curve, precision and recall, gain, with the point of the threshold; what lies beyond `max_fpr` is shaded."""
-    frame, total = Frame(UNIT, UNIT), stops.positives + stops.negatives
-    found, called = stops.hits / stops.positives, stops.hits + stops.alarms
+    frame = Frame(UNIT, UNIT)
+    total = stops.positives + stops.negatives
+    share = stops.positives / total
+    found = stops.hits / stops.positives
+    called = stops.hits + stops.alarms
     with np.errstate(invalid="ignore"):
         precision = stops.hits / called  # NaN where no row is called
-    share = stops.positives / total
     positive = f"rows with {names['positive']}"
     positives_found = f"{positive} found"
     roc = ThresholdCurve(

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.metrics.thresholds import Curve
 from vrspam.model.outcome import Outcome
-from vrspam.report.blocks import Cell, Folded, Grid, Paragraph, Row, Shown, Table, number_cell
+from vrspam.report.blocks import Cell, Facts, Folded, Grid, Paragraph, Row, Shown, Subheading, Table, number_cell
 from vrspam.report.page import Section
 from vrspam.report.pictures.several import curves_of
 from vrspam.report.pictures.thresholds import calibration, drawn_bins
+from vrspam.report.sections.groups import groups
 from vrspam.report.sections.numbers import further_numbers
-from vrspam.report.words.auc import describe_partial
+from vrspam.report.words.auc import describe_auc, describe_partial
 from vrspam.report.words.comparisons import aucs_of, describe_beside, describe_tests
 from vrspam.report.words.names import class_names, listed, name_measure
+from vrspam.report.words.numbers import describe_measure
 
 if TYPE_CHECKING:
     from vrspam.measures.compare import Comparison
+    from vrspam.measures.measure import Evaluation
     from vrspam.metrics import AUCInterval, ComparedPair
     from vrspam.tool.evaluation import Evaluations
 
@@ -52,12 +55,21 @@ def columns_side_by_side(several: Evaluations, cost_ratio: float | None, recall:
             if bins := drawn_bins(several[name]):
                 calibrations.append(calibration(bins, names, None, title=f"Calibration of {name}"))
         blocks += [curves_of(curves), Grid(calibrations)]
-        for name in others:
-            blocks.append(
-                Folded(f"Further numbers of {name}", further_numbers(outcome, several[name], cost_ratio, recall))
-            )
+    for name in others:
+        blocks.append(Folded(f"More about {name}", _more_about(outcome, several[name], cost_ratio, recall)))
     remark = f"What follows on this page is about {first}. To see another, name it first."
     return Section("The columns side by side", [*blocks, Paragraph(remark, soft=True)])
+
+
+def _more_about(outcome: Outcome, evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Shown]:
+    """What the AUC of a column means, its numbers, and its groups."""
+    blocks: list[Shown] = [Paragraph(describe_auc(evaluation.auc.auc, class_names(outcome)))]
+    if outcome.ranks:
+        blocks.append(Facts(describe_measure(outcome, evaluation)))
+    else:
+        blocks += further_numbers(outcome, evaluation, cost_ratio, recall)
+    section = groups(evaluation)
+    return blocks if section is None else [*blocks, Subheading(section.heading, section.blocks)]
 
 
 def paired_tests(comparison: Comparison, measure: str, measure_title: str) -> Section:

@@ -21,20 +21,23 @@ POINTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
 def worth_acting(evaluation: Evaluation) -> Section | None:
     """The net benefit of the model, of acting on everyone and on no one; none without probabilities."""
-    positive, chance, confidence = evaluation.positive, evaluation.probabilities, evaluation.auc.confidence
+    positive, chance = evaluation.positive, evaluation.probabilities
     if chance is None:
         return None
-    beside: dict[str, Any] = {
+    confidence = evaluation.auc.confidence
+    counting: dict[str, Any] = {
         "confidence": confidence,
         "groups": evaluation.groups,
         "sample_weight": evaluation.weights,
     }
-    benefit = net_benefit(positive, chance, **beside)
+    benefit = net_benefit(positive, chance, **counting)
+
     highest = float(np.quantile(chance, 0.999))
     last = min(0.99, max(float(np.ceil(10.0 * highest) / 10.0), 0.1))
     points = [at for at in POINTS if at <= last]
     usual = min(points, key=lambda at: abs(np.log(at / evaluation.share_of_positives)))
-    over_all = benefit_over_all(positive, chance, usual, **beside)
+
+    over_all = benefit_over_all(positive, chance, usual, **counting)
     sentence = describe_benefit(usual, over_all, _benefit_at(benefit, usual), confidence)
     blocks: list[Shown] = [decision_curve(benefit, last), _table_of_benefits(benefit, points, confidence)]
     return Section("Is it worth acting on?", [Paragraph(sentence), Grid(blocks, "large")])

@@ -20,7 +20,8 @@ MOST_PAIRS = 6
 
 def interactions(model: Model) -> Section | None:
     """The strongest pairs as heat maps; none where a score is a sum of curves."""
-    shapes, heading = model.shapes, "Which columns interact"
+    shapes = model.shapes
+    heading = "Which columns interact"
     if shapes is None or shapes.interactions is None or len(shapes.columns) < 2:
         return None
     share = share_of_combinations(shapes)

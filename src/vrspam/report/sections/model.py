@@ -80,10 +80,13 @@ def _curves(columns: Sequence[Shape], strongest: list[Html]) -> list[Shown]:
         name = f"column {shape.name}" if shape.name.isdigit() else shape.name
         drawn.append(column_picture(shape._replace(name=name), ends))
     blocks: list[Shown] = [key(shown), Grid([*strongest, *drawn[:FIRST_CURVES]])]
-    n_folded, n_left_out = len(drawn) - FIRST_CURVES, len(columns) - MOST_CURVES
+
+    n_folded = len(drawn) - FIRST_CURVES
     if n_folded > 0:
         title = f"{n_folded} more column{'s' if n_folded != 1 else ''}"
         blocks.append(Folded(title, [Grid(drawn[FIRST_CURVES:])]))
+
+    n_left_out = len(columns) - MOST_CURVES
     if n_left_out > 0:
         matter = "columns that matter less are" if n_left_out != 1 else "column that matters less is"
         blocks.append(Paragraph(f"{n_left_out:,} {matter} not drawn.", soft=True))

@@ -78,7 +78,9 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
         return None
     if facts.get("corrected_auc") is None:
         return ExpectedAUC(facts["cv_auc"], facts["cv_auc_low"], facts["cv_auc_high"], NOT_CORRECTED)
-    auc, low, high = facts["corrected_auc"], facts.get("corrected_auc_low"), facts.get("corrected_auc_high")
+    auc = facts["corrected_auc"]
+    low = facts.get("corrected_auc_low")
+    high = facts.get("corrected_auc_high")
     return ExpectedAUC(
         auc,
         low=np.nan if low is None else low,
@@ -91,9 +93,12 @@ def _what_the_best_showed(facts: Mapping[str, Any], auc: float) -> str:
     """The AUC of the folds by which a model was chosen, beside the AUC to expect; "" where both are the same."""
     tried = facts.get("selection", ())
     n_taken = sum(row["chosen"] for row in tried)
-    best = "the best penalty"
-    if len(tried) > 1:
-        best = f"a blend of {n_taken} models" if n_taken > 1 else f"the best of {len(tried)} models"
+    if n_taken > 1:
+        best = f"a blend of {n_taken} models"
+    elif len(tried) > 1:
+        best = f"the best of {len(tried)} models"
+    else:
+        best = "the best penalty"
     shown = auc_text(facts["cv_auc"])
     if shown == auc_text(auc):
         return ""

@@ -82,10 +82,12 @@ def describe_scores(model: Model, called: int) -> list[str]:
     direction = describe_direction(model.outcome)
     if model.ranks:
         return [f"{direction} {describe_ranks(model.outcome)}"]
-    by, rests_on = "score above 0", "It is not a probability."
+    by = "score above 0"
+    rests_on = "It is not a probability."
     if model.calibration is not None:
         by = "probability above 1/2"
-        facts, share = model.training, ""
+        facts = model.training
+        share = ""
         if facts.keys() >= {"rows", "positives"}:
             share = f" ({facts['positives'] / facts['rows']:.0%})"
         positive = equals_positive(model.outcome)

@@ -59,8 +59,10 @@ def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
     >>> describe_result({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
     ('', 'tried on 4,000 rows only (0.927 there), behind the others')
     """
-    n_compared, score = row.get("rows", rows), row.get("score", row["auc"])
-    mean = became = ""
+    n_compared = row.get("rows", rows)
+    score = row.get("score", row["auc"])
+    mean = ""
+    became = ""
     if n_compared < rows:
         became = f"tried on {n_compared:,} rows only ({auc_text(score)} there), behind the others"
     else:
