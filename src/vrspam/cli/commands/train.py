@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.extras import require
+from vrspam._utils.findings import text_of
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
@@ -97,7 +98,7 @@ def train(
     output.say("")
     written = [("written to", str(model))]
     if trained.training["rows_held"]:
-        written.append(("", describe_rows_held(trained.training["rows_held"])))
+        written.append(("", text_of(describe_rows_held(trained.training["rows_held"]), typed)))
     if html is not None:
         written.append(("page", str(html)))
     output.show_facts(written)
