@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam import __version__
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.names import USUAL_PENALTY
 from vrspam._utils.roles import REMEMBERED
 from vrspam._utils.texts import auc_text, interval_text
@@ -101,9 +102,10 @@ def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def describe_rows_held(count: int) -> str:
+def describe_rows_held(count: int) -> Note:
     """Return the warning for a model file that holds rows of the table."""
-    return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
+    words = f"this file contains data of {count:,} of your rows; share it with care, or use "
+    return Note(words, Fix("private", True))
 
 
 def training_facts(model: Model) -> dict[str, str]:
