@@ -232,7 +232,7 @@ def test_rows_kept_from_training_are_scored_by_a_model_of_the_others(tmp_path):
     np.testing.assert_allclose(alone.coef, report.model.coef, rtol=1e-9)
     columns = [alone.schema.feature_names.index(name) for name in (EVIL, LONG, LONGER)]
     part = {row.number - 1: dict((name, value) for name, _, value in row.parts) for row in kept}
-    centre = alone.means.mean(axis=0)
+    centre = alone.of_columns.means.mean(axis=0)
     for place in places[::20]:
         for column, name in zip(columns, (EVIL, LONG, LONGER), strict=True):
             value = (numbers[place, [EVIL, LONG, LONGER].index(name)] - centre[column]) * alone.coef[column]
