@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,6 @@ from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
-    from vrspam.measures.measure import Evaluation
     from vrspam.tool import Evaluations
 
 
@@ -65,21 +65,13 @@ def evaluate(
     """
     require("data", "pyarrow")
     reading = options.read_options(given)
-    asked = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
-    if data is not None and scores is not None:
-        raise errors.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
-    if data is None and scores is None:
-        raise errors.Misuse(
-            "name the table after the model; or columns of scores of one table with --scores and --target"
-        )
-    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
-        raise errors.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
-    if data is not None and folds is not None:
-        raise errors.Misuse("--folds is about out-of-fold --scores of one table: for a model and new rows leave it out")
-    if scores is not None and allow_missing is not None:
-        raise errors.Misuse(options.NO_MODEL)
-    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
-    measures |= {"confidence": confidence, "recall": recall}
+    labels = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
+    measures: dict[str, Any] = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures.update(confidence=confidence, recall=recall)
+    if data is None:
+        _refuse_without_data(scores, allow_missing)
+    else:
+        _refuse_with_data(model, scores, folds, labels)
     with errors.misuse():
         if allow_missing is not None:
             reading["allow_missing"] = read_names(allow_missing)
@@ -87,54 +79,115 @@ def evaluate(
         check_measures(weights, **measures)
     check_output("--html", html, model, data)
     check_output("--markdown", markdown, model, data)
+
+    reading.update(weights=weights, groups=groups, progress=output.err.is_terminal)
+    if data is None:
+        reading.update(labels, scores=columns, folds=folds)
+        _evaluate_columns(model, reading, measures, html, markdown, as_json)
+    else:
+        _evaluate_model(Path(model), data, reading, measures, html, markdown, as_json)
+
+
+def _refuse_without_data(scores: str | None, allow_missing: str | None) -> None:
+    """Refuse what says nothing about the columns of one table."""
+    if scores is None:
+        raise errors.Misuse(
+            "name the table after the model; or columns of scores of one table with --scores and --target"
+        )
+    if allow_missing is not None:
+        raise errors.Misuse(options.NO_MODEL)
+
+
+def _refuse_with_data(model: str, scores: str | None, folds: str | None, labels: Mapping[str, Any]) -> None:
+    """Refuse what says nothing about a model on new rows."""
+    if scores is not None:
+        raise errors.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
+    named = [f"--{name}" for name, value in labels.items() if value is not None]
+    if named:
+        raise errors.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
+    if folds is not None:
+        raise errors.Misuse("--folds is about out-of-fold --scores of one table: for a model and new rows leave it out")
+
+
+def _evaluate_model(
+    path: Path,
+    data: str,
+    reading: Mapping[str, Any],
+    measures: Mapping[str, Any],
+    html: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
     from vrspam.report.words.names import name_measure
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate_columns, evaluate_rows
+    from vrspam.tool.evaluation import evaluate_rows
     from vrspam.tool.scored_rows import score_rows
-    from vrspam.tool.scores import read_scores
 
-    reading |= {"weights": weights, "groups": groups, "progress": output.err.is_terminal}
-    several: Evaluations | None = None
+    rules = _rules(measures)
     with output.warnings_as_lines():
-        if data is None:
-            table, outcome = read_scores(model, scores=columns, folds=folds, **asked, **reading)
-            several = evaluate_columns(table, outcome, **measures)
-            found = next(iter(several.values()))
-        else:
-            loaded = load_model(Path(model))
-            table, outcome = score_rows(loaded, data, **reading), loaded.outcome
-            found = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
-        rules: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
+        model = load_model(path)
+        table = score_rows(model, data, **reading)
+        evaluation = evaluate_rows(model, table.columns[""], notes=table.notes, levels=table.levels, **measures)
         if html is not None or markdown is not None:
-            from vrspam.report.pages.evaluation import columns_page, evaluation_page
+            from vrspam.report.pages.evaluation import evaluation_page
 
-            if several is None:
-                data_name = output.page_name(str(data))
-                page = evaluation_page(loaded, found, model_name=Path(model).name, data_name=data_name, **rules)
-            else:
-                page = columns_page(several, data_name=output.page_name(model), **rules)
+            data_name = output.page_name(data)
+            page = evaluation_page(model, evaluation, model_name=path.name, data_name=data_name, **rules)
             write_page(page, html, markdown)
     if as_json:
-        output.print_json(_numbers(found, several, name_measure(outcome)))
+        warnings = output.worries(evaluation.auc, evaluation.notes, name_measure(model.outcome))
+        output.print_json({**evaluation.flat(), "warnings": warnings})
         return
     from vrspam.cli import terminal
-    from vrspam.report.summaries.evaluation import summary_of_columns, summary_of_evaluation
+    from vrspam.report.summaries.evaluation import summary_of_evaluation
 
-    if several is None:
-        terminal.show_all(summary_of_evaluation(outcome, found, **rules))
-    else:
-        terminal.show_all(summary_of_columns(several, **rules))
+    terminal.show_all(summary_of_evaluation(model.outcome, evaluation, **rules))
     terminal.show_written(page=html, markdown=markdown)
 
 
-def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> dict[str, Any]:
-    """All numbers for scripts: flat for a model or one column; for several columns, by column and by pair."""
-    if several is None:
-        return {**found.flat(), "warnings": output.worries(found.auc, found.notes, measure)}
-    each = {
-        name: {**one.flat(), "probabilities": one.brier is not None, "warnings": output.worries(None, one.notes)}
-        for name, one in several.items()
-    }
-    if len(each) == 1:
-        return next(iter(each.values()))
-    return {"columns": each, "pairs": several.comparison.flat()["pairs"]}
+def _evaluate_columns(
+    data: str,
+    reading: Mapping[str, Any],
+    measures: Mapping[str, Any],
+    html: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
+    from vrspam.tool.evaluation import evaluate_columns
+    from vrspam.tool.scores import read_scores
+
+    rules = _rules(measures)
+    with output.warnings_as_lines():
+        table, outcome = read_scores(data, **reading)
+        evaluations = evaluate_columns(table, outcome, **measures)
+        if html is not None or markdown is not None:
+            from vrspam.report.pages.evaluation import columns_page
+
+            write_page(columns_page(evaluations, data_name=output.page_name(data), **rules), html, markdown)
+    if as_json:
+        output.print_json(_numbers_of_columns(evaluations))
+        return
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.evaluation import summary_of_columns
+
+    terminal.show_all(summary_of_columns(evaluations, **rules))
+    terminal.show_written(page=html, markdown=markdown)
+
+
+def _rules(measures: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page and a summary know of the thresholds that were asked for."""
+    return {"cost_ratio": measures["cost_ratio"], "recall": measures["recall"], "parameter": typed}
+
+
+def _numbers_of_columns(evaluations: Evaluations) -> dict[str, Any]:
+    """All numbers for scripts: flat for one column; else by column and by pair."""
+    columns = {}
+    for name, evaluation in evaluations.items():
+        columns[name] = {
+            **evaluation.flat(),
+            "probabilities": evaluation.brier is not None,
+            "warnings": output.worries(None, evaluation.notes),
+        }
+    if len(columns) == 1:
+        return next(iter(columns.values()))
+    return {"columns": columns, "pairs": evaluations.comparison.flat()["pairs"]}

@@ -86,31 +86,45 @@ def explain(
 
     loaded = load_model(model)
     if single:
-        return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
-    from vrspam.model.effects import explain as explain_model
-    from vrspam.model.effects import sum_by_column
+        _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
+    else:
+        _explain_model(loaded, model.name, top, picture, html, as_json)
 
+
+def _explain_model(model: Model, name: str, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
+    """Print what the columns of a model do; draw it and write its page where that is asked for."""
     if picture is not None:
         from vrspam.plotting.style import save_figure
         from vrspam.tool.explanation import features_picture
 
-        save_figure(features_picture(loaded), picture)
+        save_figure(features_picture(model), picture)
     if html is not None:
         from vrspam.report.pages.model import explanation_page
 
-        explanation_page(loaded, model_name=model.name, parameter=typed).write(html)
-    effects = explain_model(loaded)
-    columns = dict(sum_by_column(effects))
+        explanation_page(model, model_name=name, parameter=typed).write(html)
     if as_json:
-        shapes = None if loaded.shapes is None else loaded.shapes.to_dict()
-        found = {"features": [asdict(effect) for effect in effects], "columns": columns, "shapes": shapes}
-        output.print_json({"positive": loaded.positive, "intercept": loaded.intercept, **found})
+        output.print_json(_numbers(model))
         return
     from vrspam.cli import terminal
     from vrspam.report.summaries.model import summary_of_model
 
-    terminal.show_all(summary_of_model(loaded, top))
+    terminal.show_all(summary_of_model(model, top))
     terminal.show_written(picture=picture, page=html)
+
+
+def _numbers(model: Model) -> dict[str, Any]:
+    """Effects of features and columns, and the curves, for scripts."""
+    from vrspam.model.effects import explain as effects_of
+    from vrspam.model.effects import sum_by_column
+
+    effects = effects_of(model)
+    return {
+        "positive": model.positive,
+        "intercept": model.intercept,
+        "features": [asdict(effect) for effect in effects],
+        "columns": dict(sum_by_column(effects)),
+        "shapes": None if model.shapes is None else model.shapes.to_dict(),
+    }
 
 
 def _training_file(model: Model, path: Path) -> str:
@@ -137,21 +151,21 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
     from vrspam.tool.explanation import explain_file, row_picture
 
     with output.warnings_as_lines():
-        found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
+        explained = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
     if picture is not None:
         from vrspam.plotting.style import save_figure
 
-        save_figure(row_picture(model, found.rows[0]), picture)
+        save_figure(row_picture(model, explained.rows[0]), picture)
     if as_json:
-        rows = [row.to_dict() for row in found.rows]
-        output.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
+        rows = [row.to_dict() for row in explained.rows]
+        output.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(explained.notes)})
         return
     from vrspam.cli import terminal
     from vrspam.report.summaries.explained_rows import summary_of_rows
 
-    terminal.show_all(summary_of_rows(model, found, Path(data).name, top))
-    if numbers is None and found.n > len(found.rows):
-        output.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
+    terminal.show_all(summary_of_rows(model, explained, Path(data).name, top))
+    if numbers is None and explained.n > len(explained.rows):
+        output.tell(f"and {explained.n - len(explained.rows):,} more rows: --row names some, --json prints all")
     terminal.show_written(picture=picture)
-    for note in found.notes:
+    for note in explained.notes:
         output.warn(f"warning: {note}")

@@ -56,16 +56,16 @@ def report(
     from vrspam.tool.report import make_report
 
     with output.warnings_as_lines():
-        found = make_report(data, plan=plan)
-        write_page(page_of(found, data, context), html, markdown)
+        facts = make_report(data, plan=plan)
+        write_page(page_of(facts, data, context), html, markdown)
     if as_json:
         from vrspam.report.words.names import name_measure
 
-        return output.print_json(_numbers(found, html, name_measure(found.model.outcome)))
+        return output.print_json(_numbers(facts, html, name_measure(facts.model.outcome)))
     from vrspam.cli import terminal
     from vrspam.report.summaries.report import summary_of_report
 
-    terminal.show_all(summary_of_report(found, typed))
+    terminal.show_all(summary_of_report(facts, typed))
     terminal.show_written(page=html, markdown=markdown)
 
 
@@ -77,21 +77,27 @@ def page_of(report: Report, data: str, context: typer.Context) -> Page:
     return report_page(report, data_name=output.page_name(data), parameter=typed, command=command)
 
 
-def _numbers(found: Report, html: Path, measure: str) -> dict[str, object]:
+def _numbers(report: Report, html: Path, measure: str) -> dict[str, object]:
     """All numbers of the page under flat keys, for scripts."""
-    expected, facts = found.expected, found.model.training
-    return {
+    expected = report.expected
+    facts = report.model.training
+    numbers: dict[str, object] = {
         "page": str(html),
         "expected_auc": expected.auc,
-        "expected_auc_low": expected.low if expected.low == expected.low else None,
-        "expected_auc_high": expected.high if expected.high == expected.high else None,
-        "judged_by": "holdout" if found.folds is None else "cross-validation",
-        **found.evaluation.flat(),
-        "groups": [group.flat() for group in found.groups],
-        "left_out": list(found.left_out),
-        **({} if found.beside is None else {"beside": found.beside.flat()}),
-        **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
-        **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
-        "warnings": output.worries(found.expected, facts["warnings"], measure),
-        "findings": output.findings(facts["warnings"]),
+        "expected_auc_low": expected.low,
+        "expected_auc_high": expected.high,
+        "judged_by": "holdout" if report.folds is None else "cross-validation",
+        **report.evaluation.flat(),
+        "groups": [group.flat() for group in report.groups],
+        "left_out": list(report.left_out),
     }
+    if report.beside is not None:
+        numbers["beside"] = report.beside.flat()
+    if "groups" in facts:
+        numbers["grouped_by"] = facts["groups"]
+    for name in ("independent_auc", "unconstrained_auc"):
+        if name in facts:
+            numbers[name] = facts[name]
+    numbers["warnings"] = output.worries(expected, facts["warnings"], measure)
+    numbers["findings"] = output.findings(facts["warnings"])
+    return numbers

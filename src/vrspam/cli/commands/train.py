@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vrspam._utils.extras import require
+from vrspam._utils.findings import text_of
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
 from vrspam.tool.options import PAGE, PANELS
 from vrspam.tool.plan import OPTIONS, options_of
+
+if TYPE_CHECKING:
+    from vrspam.tool import Model
 
 
 @options.with_options(*options_of("train"), panels=PANELS)
@@ -67,7 +71,7 @@ def train(
             if option.panel == PAGE and source is not None and source.name == "COMMANDLINE":
                 raise errors.Misuse(f"{option.flag} is about the report: name its file with --html")
     plan = options.plan_of(data, given)
-    from vrspam.tool.modelfile import save_model
+    from vrspam.model.file import save_model
     from vrspam.tool.training import fit_file
 
     with output.warnings_as_lines():
@@ -84,14 +88,7 @@ def train(
 
             page_of(found, data, context).write(html)
     if as_json:
-        from vrspam.report.words.auc import expected_auc
-        from vrspam.report.words.names import name_measure
-
-        notes = trained.training["warnings"]
-        doubts = output.worries(expected_auc(trained), notes, name_measure(trained.outcome))
-        chosen = None if trained.threshold is None else vars(trained.threshold)
-        facts = {"threshold": chosen, **trained.training, "warnings": doubts, "findings": output.findings(notes)}
-        output.print_json({"model": str(model), "positive": trained.positive, **facts})
+        output.print_json(_numbers(trained, model))
         return
     from vrspam.cli import terminal
     from vrspam.report.summaries.training import summary_of_training
@@ -101,7 +98,23 @@ def train(
     output.say("")
     written = [("written to", str(model))]
     if trained.training["rows_held"]:
-        written.append(("", describe_rows_held(trained.training["rows_held"])))
+        written.append(("", text_of(describe_rows_held(trained.training["rows_held"]), typed)))
     if html is not None:
         written.append(("page", str(html)))
     output.show_facts(written)
+
+
+def _numbers(model: Model, path: Path) -> dict[str, Any]:
+    """All facts about the training, for scripts."""
+    from vrspam.report.words.auc import expected_auc
+    from vrspam.report.words.names import name_measure
+
+    notes = model.training["warnings"]
+    return {
+        "model": str(path),
+        "positive": model.positive,
+        "threshold": None if model.threshold is None else vars(model.threshold),
+        **model.training,
+        "warnings": output.worries(expected_auc(model), notes, name_measure(model.outcome)),
+        "findings": output.findings(notes),
+    }
