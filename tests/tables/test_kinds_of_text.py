@@ -253,3 +253,48 @@ def test_objects_have_the_kind_of_their_type():
     ):
         column = nw.from_native(pd.Series(cells, dtype=object), series_only=True)
         assert kinds.typed_kind(column) == kind
+
+
+FORMS_OF_DATES = {
+    "dmy": ["%d.%m.%Y", "%d/%m/%y", "%d.%m.%Y %H:%M:%S"],
+    "mdy": ["%m/%d/%Y", "%m/%d/%Y %I:%M %p"],
+    "ymd": ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S.%f", "%d %b %Y", "%b %d, %Y", "%B %d %Y %H:%M"],
+}
+
+
+@pytest.mark.parametrize(
+    ("order", "form"), [(order, form) for order, forms in FORMS_OF_DATES.items() for form in forms]
+)
+def test_a_date_is_the_moment_that_was_written(order, form):
+    first = datetime.datetime(1999, 1, 31, 23, 59, 58, 123456)
+    for days in range(0, 800, 37):
+        moment = datetime.datetime.strptime((first + datetime.timedelta(days, 3723)).strftime(form), form)
+        text = moment.strftime(form)
+        since = moment - datetime.datetime(1970, 1, 1)
+        assert Dates(order).number(text) == since // datetime.timedelta(microseconds=1)
+        column = nw.from_native(pl.Series([text, None]), series_only=True)
+        parts, unreadable = Dates(order).read(column)
+        expected = [
+            1970.0 + since.total_seconds() / 86_400.0 / 365.2425,
+            moment.month,
+            moment.isoweekday(),
+            moment.hour,
+        ]
+        np.testing.assert_allclose([part[0] for part in parts], expected, rtol=1e-12)
+        assert np.isnan([part[1] for part in parts]).all()
+        assert not unreadable.any()
+
+
+@pytest.mark.parametrize("text", ["123.4.2020", "1.2.123", "30.2.2020", "1.13.2020", "Foo 3 2020", "3 Dec 02020"])
+def test_what_is_no_date(text):
+    assert np.isnan(Dates("dmy").number(text))
+
+
+def test_a_fraction_of_a_second_beyond_microseconds_is_cut_off():
+    assert Dates().number("1970-01-01 00:00:00.123456789") == 123_456
+
+
+def test_formats_that_are_not_known_are_refused():
+    assert Numbers().check()
+    assert not Numbers(decimal=";").check()
+    assert not Numbers(unit="parsec").check()
