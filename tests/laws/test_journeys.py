@@ -241,7 +241,7 @@ class Travel:
         """Every column is an input of the model, or is said to be left out."""
         if not self.table.named:
             return
-        used = {str(one.name) for one in self.model.to_model().inputs} | set(self.model.identifiers)
+        used = {str(one.name) for one in self.model.inputs} | set(self.model.identifiers)
         said = "\n".join(map(str, [*self.facts["warnings"], *self.model.training["warnings"]]))
         used |= {self.table.target, *self.plan.options}
         for name in self.table.cells:

@@ -122,7 +122,7 @@ def add_to_folds(
 
 def add_folds(total: list[ClassMoments], part: list[ClassMoments]) -> list[ClassMoments]:
     """The sum of the moments of each fold, in place of `total`."""
-    return [of_fold.put_in(more) for of_fold, more in zip(total, part, strict=True)]
+    return [of_fold.put_in(other) for of_fold, other in zip(total, part, strict=True)]
 
 
 def score_block(
@@ -142,11 +142,14 @@ def score_block(
     hashes = folds.hashes(rows.X)
     fold = folds.fold_of_hashes(hashes)
     scores = np.empty((rows.X.shape[0], coefs.shape[1]))
-    for side in range(folds.n_splits):
-        index = np.flatnonzero(fold == side)
-        if index.size:
-            part = rows.X[index]
-            scores[index] = part @ coefs[side].T if features is None else features.products(part, coefs[side].T)
+    for number, of_fold in enumerate(coefs):
+        index = np.flatnonzero(fold == number)
+        if index.size == 0:
+            continue
+        if features is None:
+            scores[index] = rows.X[index] @ of_fold.T
+        else:
+            scores[index] = features.products(rows.X[index], of_fold.T)
     weights = np.ones(fold.size) if rows.weights is None else rows.weights
     positive = rows.y == positive_label
     samples = []
@@ -156,9 +159,17 @@ def score_block(
     return samples[0], samples[1]
 
 
-def add_scores_of_block(total: ClassSamples | None, block: Block, *known: Any) -> ClassSamples:
-    """Add the scores of a block; the other arguments are those of `score_block`."""
-    part = score_block(block, *known)
+def add_scores_of_block(
+    total: ClassSamples | None,
+    block: Block,
+    positive_label: object,
+    coefs: np.ndarray,
+    folds: HashFolds,
+    most: int,
+    features: FeatureMap | None = None,
+) -> ClassSamples:
+    """Add the scores of a block, as `score_block` gives them."""
+    part = score_block(block, positive_label, coefs, folds, most, features)
     return part if total is None else add_scores(total, part)
 
 
