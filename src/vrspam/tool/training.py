@@ -158,4 +158,5 @@ def _threshold(opened: OpenedTable, fit: Fit, plan: TrainPlan) -> tuple[ChosenTh
     ((rule, value),) = rules.items()
     rows = fit.held_out
     weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-    return stored_threshold(rows.positive, rows.scores, rule, value, weights, opened.groups is not None)
+    widened = getattr(fit.estimator, "widening_", 1.0)
+    return stored_threshold(rows.positive, rows.scores, rule, value, weights, opened.groups is not None, widened)
