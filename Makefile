@@ -62,10 +62,10 @@ test-strict: $(VENV)/.installed-dev
 	$(PIP) --target .venv-random --upgrade --no-deps pytest-randomly
 	PYTHONPATH=.venv-random $(BIN)/python $(TESTS) -W error $(ORDER)
 
-# The tests of Spark, on a local cluster: they need a Java runtime, 17 or newer (about three minutes). pyspark lies beside
-# the environment, so that `make test` runs without it.
+# The tests of Spark, on a local cluster and by Spark Connect: they need a Java runtime, 17 or newer (about four minutes).
+# pyspark lies beside the environment, so that `make test` runs without it.
 test-spark: .venv-spark/.installed
-	PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m pytest tests/distributed/test_spark.py -n 0
+	PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m pytest tests/distributed/test_spark.py tests/distributed/test_spark_connect.py -n 0
 
 # Our whole grid beside one fit of pyspark.ml's LogisticRegression.
 bench-spark: .venv-spark/.installed
@@ -197,7 +197,8 @@ $(VENV)/.installed-docs: $(VENV)/.installed-dev
 
 .venv-spark/.installed: pyproject.toml | $(VENV)/.installed-dev
 	rm -rf .venv-spark
-	$(PIP) --target .venv-spark "$$(sed -n 's/^spark = .*"\(pyspark[^"]*\)".*/\1/p' pyproject.toml)"
+	$(PIP) --target .venv-spark "$$(sed -n 's/^spark = .*"\(pyspark[^"]*\)".*/\1/p' pyproject.toml)" \
+	  grpcio grpcio-status googleapis-common-protos
 	touch $@
 
 .venv-dist/.installed:

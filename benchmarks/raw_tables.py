@@ -279,8 +279,9 @@ def _joined(columns: Any, answer: np.ndarray) -> Any:
 
 def _doctor_times(name: str) -> tuple[str, int, list[float]]:
     """Rows of a table, and processor seconds of a report with its page, of `check`, and of reading: the best of two."""
+    from vrspam.data.open import open_table
     from vrspam.tool import TrainPlan, check, make_report, report_page
-    from vrspam.tool.table import open_labelled
+    from vrspam.tool.request import table_request
 
     warnings.simplefilter("ignore")
     table = FOOLING.get(name) or TABLES[name]
@@ -294,10 +295,13 @@ def _doctor_times(name: str) -> tuple[str, int, list[float]]:
             start = time.process_time()
             report_page(make_report(path, plan=plan), data_name=name).html()
             times[0] = min(times[0], time.process_time() - start)
-            doctor_and_reading: list[Any] = [check, open_labelled]
+            doctor_and_reading: list[Any] = [
+                lambda: check(path, plan=plan),
+                lambda: open_table(path, table_request(plan)),
+            ]
             for place, do in enumerate(doctor_and_reading, 1):
                 start = time.process_time()
-                do(path, plan=plan)
+                do()
                 times[place] = min(times[place], time.process_time() - start)
     return name, len(frame), times
 
@@ -314,12 +318,13 @@ def reading_times(path: Path, target: str, times: int = 3) -> dict[str, float]:
     """Seconds that pyarrow takes to read a file, and that the tool takes to read and type it: the best of several."""
     import pyarrow.csv
 
+    from vrspam.data.open import open_table
     from vrspam.tool import TrainPlan
-    from vrspam.tool.table import open_labelled
+    from vrspam.tool.request import table_request
 
-    best, plan = [np.inf, np.inf], TrainPlan(target)
+    best, request = [np.inf, np.inf], table_request(TrainPlan(target))
     for _ in range(times):
-        for place, read in enumerate((lambda: pyarrow.csv.read_csv(path), lambda: open_labelled(path, plan))):
+        for place, read in enumerate((lambda: pyarrow.csv.read_csv(path), lambda: open_table(path, request))):
             start = time.perf_counter()
             read()
             best[place] = min(best[place], time.perf_counter() - start)

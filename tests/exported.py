@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from vrspam.data.first_look import request_of
 from vrspam.data.readers.problems import Problems
-from vrspam.data.request import request_of
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.tables.frames import texts_of
 from vrspam.tables.kinds.dates import Dates
@@ -56,8 +56,8 @@ def scores_of_file(model: Any, path: Path, **reading: Any) -> np.ndarray:
     """The scores of all rows by the model itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        chunks = open_rows(model, path, labels=False, skip_errors=True, **reading)
-        return np.concatenate([block.scores for block in score_blocks(model, chunks)])
+        rows = open_rows(model, path, labels=False, on_error="skip", **reading)
+        return np.concatenate([block.scores for block in score_blocks(model, rows.read())])
 
 
 def columns_of_frame(frame: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -46,10 +46,11 @@ def cli(folder: Path) -> None:
 
 
 def report(folder: Path) -> None:
-    from vrspam.report.page import Page, table
+    from vrspam.report.blocks import Table
+    from vrspam.report.page import Page
 
     page = Page("Scores")
-    page.add("Result", table(["model"], [["a"]]))
+    page.add("Result", Table(["model"], [["a"]]))
     assert "<h2>Result</h2>" in page.write(folder / "page.html").read_text("utf-8")
 
 

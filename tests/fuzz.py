@@ -43,7 +43,7 @@ from vrspam import (
 from vrspam._utils.validation import Rows
 from vrspam.model_selection.cross_validate import cross_validate
 from vrspam.model_selection.folds import Split
-from vrspam.model_selection.search import GridSearch
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import FinishedMoments, LastProduct
 from vrspam.objective import SquaredPairLoss
@@ -188,7 +188,7 @@ def by_last_product(case: Case) -> Iterator[Claim]:
     matrix = np.triu(case.rng.standard_normal((size, size)) * 10.0 ** case.rng.uniform(-3.0, 3.0, (size, size)))
     last = LastProduct(first, matrix)
     finished = FinishedMoments(ClassMoments.from_data(case.X, case.y, case.weights), last)
-    fit = exact.ExactSolver(case.l2, case.l1, 1e-8, 300).from_moments(finished).solution
+    fit = exact.FitSettings(case.l2, case.l1, 1e-8, 300).fit_sums(finished).solution
     if not np.isfinite(fit.w).all():
         raise ValueError("The solution is not finite")
     yield Claim(fit.w, fit.bound, fit.value, (last.of(case.X), case.y, case.weights), case.l2, case.l1)
@@ -198,8 +198,8 @@ def by_products(case: Case) -> Iterator[Claim]:
     """Products with the rows alone, as for very many columns."""
     dense = case.X if case.rng.random() < 0.5 else case.X * (case.rng.random(case.X.shape) < 0.7)
     X = case.X if dense is case.X else sparse.csr_array(dense)
-    solver = exact.ExactSolver(case.l2, case.l1, 1e-8, 300)
-    fit = solver.from_rows(Rows(X, case.y, case.weights), np.array([0, 1]), "products").solution
+    settings = exact.FitSettings(case.l2, case.l1, 1e-8, 300)
+    fit = settings.fit_rows(Rows(X, case.y, case.weights), np.array([0, 1]), "products").solution
     if not np.isfinite(fit.w).all():  # as the estimators say it
         raise ValueError("The solution is not finite")
     yield Claim(fit.w, fit.bound, fit.value, (dense, case.y, case.weights), case.l2, case.l1)

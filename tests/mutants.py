@@ -141,6 +141,11 @@ class Mutant:
         again = f" ({self.repeat + 1})" if self.repeat else ""
         return f"{self.module} {self.function}: {self.before} → {self.after}{again}"
 
+    @property
+    def at_import(self) -> bool:
+        """Whether it is outside of all functions: names of classes are capitalised."""
+        return self.function == "module" or self.function.rpartition(".")[2][0].isupper()
+
     def text(self) -> bytes:
         old = (SOURCE / "vrspam" / self.module).read_bytes()
         return old[: self.start] + self.after.encode() + old[self.end :]
@@ -502,7 +507,7 @@ class Tests:
         last = mutant.line + mutant.before.count("\n")
         names = {name for line in range(mutant.line, last + 1) for name in lines.get(line, ())}
         if not names:  # a line that runs at the import alone, or the first line of a longer expression
-            near = [line for line in lines if abs(line - mutant.line) <= 3]
+            near = [] if mutant.at_import else [line for line in lines if abs(line - mutant.line) <= 3]
             names = {name for line in near or lines for name in lines[line]}
         chosen, total = [], 0.0
         for name in sorted(names, key=lambda name: self.seconds[name]):
@@ -567,8 +572,9 @@ def run(options: argparse.Namespace) -> None:
     judged = verdicts()
     if options.survivors:
         sample = [mutant for mutants in all_mutants().values() for mutant in mutants]
+        explained = reasons()
         survived = {key for key, record in judged.items() if record["verdict"] in ("survived", "untested")}
-        sample = [mutant for mutant in sample if mutant.key in survived]
+        sample = [mutant for mutant in sample if mutant.key in survived and mutant.key not in explained]
     else:
         sample = [mutant for mutant in sample if mutant.key not in judged]
     sample = [mutant for mutant in sample if options.only in mutant.key]
@@ -655,9 +661,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds for one file of tests, while measuring")
     parser.add_argument("--only", default="", help="mutants whose name has this in it")
     parser.add_argument("--leave", default="", help="no mutants whose name has this in it")
-    parser.add_argument(
-        "--survivors", action="store_true", help="try those again that survived, or that no test reached"
-    )
+    parser.add_argument("--survivors", action="store_true", help="try those again that survived without a reason")
     parser.add_argument("--again", action="store_true", help="measure every file again")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()

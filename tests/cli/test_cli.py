@@ -81,7 +81,7 @@ def test_a_directory_without_results_is_read_as_a_table(tmp_path, capsys):
     write_libsvm(tmp_path / "data" / "b.libsvm", seed=1)
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "data"), "--features", "linear", "--html", str(page)]) == 0
-    assert "scored   600 rows" in capsys.readouterr().out
+    assert "600 rows by 5-fold cross-validation" in capsys.readouterr().out
     (tmp_path / "empty").mkdir()
     assert main(["report", str(tmp_path / "empty")]) == 1
     assert "no file is found at" in capsys.readouterr().err

@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 from messy_files import MESSY
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from tool_data import open_planned
 
 from vrspam._utils.warnings import TextRead, UnseenValues
 from vrspam.data import Chunks, DataError, Schema, infer_schema, read_chunks
@@ -27,7 +28,6 @@ from vrspam.data.readers.problems import problem_of
 from vrspam.tables.learner import learn_schema
 from vrspam.tool import train
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.table import open_labelled
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra vrspam[data]")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -822,7 +822,7 @@ def test_text_where_an_earlier_file_has_dates_is_counted(tmp_path):
     words = "holds dates; 40 values that are not (.*) count as missing"
     with pytest.warns(UserWarning, match="'when' " + words.replace("(", r"\(").replace(")", r"\)")):
         read_chunks(paths, "y", missing="mean")
-    notes = open_labelled(paths, TrainPlan("y")).notes
+    notes = open_planned(paths, TrainPlan("y")).findings
     assert any("40 values that are not ('01.01.2020'" in note for note in notes)
 
 

@@ -7,9 +7,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifierCV, HashFolds
-from vrspam.distributed import _cluster
 from vrspam.features import AdditiveFeatures, KernelFeatures
-from vrspam.model_selection import race
+from vrspam.model_selection import maps_on_blocks, race
 
 pytest.importorskip("distributed")
 import dask.array as da
@@ -77,7 +76,7 @@ def test_a_frame_of_numbers_and_a_frame_of_text():
 
 def test_many_rows_go_through_a_race_on_a_sample(monkeypatch):
     monkeypatch.setattr(race, "RULES", race.RaceRules(from_rows=500, heat=race.Heat(400, 150, 3)))
-    monkeypatch.setattr(_cluster, "SAMPLE_ROWS", 600)
+    monkeypatch.setattr(maps_on_blocks, "SAMPLE_ROWS", 600)
     X, y = rows_with_gaps(2_000)
     model = DaskAUCClassifierCV(features="auto", cv=3, random_state=0).fit(
         da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300)

@@ -21,11 +21,8 @@ import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 from dask.distributed import Client, LocalCluster  # noqa: E402
 
-from vrspam.distributed import (  # noqa: E402
-    DaskAUCClassifier,
-    DaskAUCClassifierCV,
-    _cluster,
-)
+from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV  # noqa: E402
+from vrspam.distributed.dask import sum_of_totals  # noqa: E402
 
 
 @pytest.fixture
@@ -95,7 +92,7 @@ def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
     X, y = data
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     local = AUCClassifier(l2, l1, tol=1e-14).fit(X, y)
-    monkeypatch.setattr(_cluster, "MOMENTS_MAX_FEATURES_DENSE", 4)
+    monkeypatch.setattr("vrspam.estimators.blocks.MOMENTS_MAX_FEATURES_DENSE", 4)
     with dask.config.set(scheduler="synchronous"):
         model = DaskAUCClassifier(l2, l1, tol=1e-9).fit(containers(X)["csr"], y)
     assert model.solver_ == "products"
@@ -119,7 +116,7 @@ def test_a_block_without_weight_counts_for_nothing(data, monkeypatch):
     searched = DaskAUCClassifierCV([0.1, 1.0], cv=3).fit(lazy, y, sample_weight=weights)
     folds = AUCClassifierCV([0.1, 1.0], cv=HashFolds(3)).fit(X[kept], y[kept], sample_weight=weights[kept])
     np.testing.assert_allclose(searched.auc_path_, folds.auc_path_, atol=1e-12)
-    monkeypatch.setattr(_cluster, "MOMENTS_MAX_FEATURES_DENSE", 4)
+    monkeypatch.setattr("vrspam.estimators.blocks.MOMENTS_MAX_FEATURES_DENSE", 4)
     with dask.config.set(scheduler="synchronous"):
         wide = DaskAUCClassifier(0.1, tol=1e-12).fit(lazy, y, sample_weight=weights)
     assert wide.solver_ == "products"
@@ -214,6 +211,25 @@ def test_refusals(data):
         DaskAUCClassifier().fit(unknown, da.from_array(y, chunks=((80, 70, 80, 70),)))
     with pytest.raises(ValueError, match="two classes"):
         DaskAUCClassifier().fit(lazy, np.zeros(300))
+
+
+def test_a_tree_of_sums_changes_none_of_its_parts(data):
+    """Dask may use the result of a task again, after a worker is lost."""
+    X, y = data
+    parts = [ClassMoments.from_data(X[a : a + 100], y[a : a + 100]) for a in (0, 100, 200)]
+    before = [part.copy() for part in parts]
+    total = sum_of_totals(ClassMoments.put_in, [None, *parts, None])
+    assert total == ClassMoments.from_data(X, y)
+    assert parts == before
+    assert sum_of_totals(ClassMoments.put_in, [None, None]) is None
+    assert sum_of_totals(ClassMoments.put_in, [None, parts[2]]) is parts[2]
+
+
+def test_strata_of_many_columns_are_refused_before_matrices_are_made(monkeypatch, data):
+    X, y = data
+    monkeypatch.setattr("vrspam.estimators.blocks.MOST_FEATURES_WITH_MATRICES", 4)
+    with pytest.raises(ValueError, match=r"by blocks that has strata needs two 5×5 matrices .*: use fit with all rows"):
+        DaskAUCClassifier().fit(da.from_array(X, chunks=(100, 5)), y, strata=np.arange(300) // 10)
 
 
 @pytest.fixture(scope="module")

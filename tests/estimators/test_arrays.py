@@ -9,7 +9,7 @@ from sklearn import config_context
 
 import vrspam._utils.array_api
 from vrspam import AUCClassifier, ClassMoments
-from vrspam.estimators import exact
+from vrspam.estimators import exact_fits
 from vrspam.metrics import roc_auc_columns
 
 
@@ -95,7 +95,7 @@ def test_wide_data_by_products(xp, data, l1, monkeypatch):
     X, y = data
     monkeypatch.setattr(vrspam._utils.array_api, "BLOCK_BYTES", 1000)
     host = AUCClassifier(l1=l1, tol=1e-13).fit(X, y)
-    monkeypatch.setattr(exact, "choose_solver", lambda *_, **__: "products")
+    monkeypatch.setattr(exact_fits, "choose_solver", lambda *_, **__: "products")
     weights = np.ones(400)
     for given in (None, xp.asarray(weights)):
         model = AUCClassifier(l1=l1, tol=1e-13).fit(xp.asarray(X), xp.asarray(y), sample_weight=given)

@@ -20,13 +20,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments
-from vrspam.estimators import exact
+from vrspam.estimators import exact_fits
 
 
 @pytest.fixture(params=["moments", "products"])
 def route(request, monkeypatch):
     """Both solvers, whatever the size of the data."""
-    monkeypatch.setattr(exact, "choose_solver", lambda *_: request.param)
+    monkeypatch.setattr(exact_fits, "choose_solver", lambda *_: request.param)
     return request.param
 
 
@@ -213,7 +213,7 @@ def test_partial_fit_refuses_and_stays_as_it_was():
 
 
 def test_partial_fit_after_products_explains_itself(monkeypatch):
-    monkeypatch.setattr(exact, "choose_solver", lambda *_: "products")
+    monkeypatch.setattr(exact_fits, "choose_solver", lambda *_: "products")
     X, y = make_data()
     model = AUCClassifier().fit(X, y)
     with pytest.raises(ValueError, match="kept no moments"):

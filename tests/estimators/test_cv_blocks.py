@@ -1,6 +1,7 @@
 """Cross-validation over blocks: the choice and the coefficients of the in-memory estimator with the same folds."""
 
 import warnings
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from vrspam._utils.validation import Rows, error_in_block
 from vrspam.model_selection.block_source import add_scores, held_out_of, score_block
 from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
+from vrspam.objective.blocks import Block
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +98,8 @@ def test_long_streams_take_a_sample_of_each_class():
     folds, coefs = HashFolds(3), rng.standard_normal((3, 4, 3))
     most = 700
     edges = ((0, 100), (100, 2500), (2500, 6000))
-    blocks = [score_block(Rows(X[a:b], y[a:b], None), 1, coefs, folds, most) for a, b in edges]
-    total = add_scores(blocks)
+    blocks = [Block(number, Rows(X[a:b], y[a:b], None)) for number, (a, b) in enumerate(edges)]
+    total = reduce(add_scores, [score_block(block, 1, coefs, folds, most) for block in blocks])
     found = [held_out_of(total).of_fold(number) for number in range(3)]
     aucs = np.stack([metrics.roc_auc_columns(b.positive, b.scores, b.weights) for b in found], axis=1)
     assert [sample.seen for sample in total] == [int((y == 0).sum()), int((y == 1).sum())]

@@ -10,12 +10,11 @@ from helpers import make_data, scaled_penalty
 from scipy import sparse
 from sklearn.base import clone
 
-import vrspam.estimators.streams
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.warnings import RawColumns
 from vrspam.data import read_chunks
-from vrspam.estimators.streams import RowBlocks
 from vrspam.objective import Objective
+from vrspam.objective.blocks import SummedWithin
 from vrspam.solvers import solve
 from vrspam.solvers.base import run
 from vrspam.solvers.smooth import ProximalGradient
@@ -50,7 +49,7 @@ def test_wide_streams_are_read_once_for_each_product(penalty, monkeypatch):
     X, y = make_data(200, 40, share=0.4, correlated=False)
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     whole = AUCClassifier(l2, l1, tol=1e-12).fit(X, y)
-    monkeypatch.setattr(vrspam.estimators.streams, "MOMENTS_MAX_FEATURES_DENSE", 30)
+    monkeypatch.setattr("vrspam.estimators.blocks.MOMENTS_MAX_FEATURES_DENSE", 30)
     labels = np.where(y == 1, "yes", "no")
     streamed = AUCClassifier(l2, l1, tol=1e-12).fit_stream(cut(sparse.csr_array(X), labels, 60))
     assert streamed.solver_ == "products"
@@ -82,7 +81,7 @@ def test_files_give_the_in_memory_model(tmp_path):
     np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X, y).coef_, rtol=1e-8)
 
 
-def test_refusals_name_the_block_and_leave_the_model_alone():
+def test_refusals_name_the_block_and_leave_the_model_alone(monkeypatch):
     X, y = make_data(90, 3)
     model = AUCClassifier().fit(X, y)
     before = model.coef_.copy()
@@ -108,8 +107,9 @@ def test_refusals_name_the_block_and_leave_the_model_alone():
         AUCClassifier().fit_stream([(X[y == 0], y[y == 0])])
     with pytest.raises(ValueError, match="iterable"):
         AUCClassifier().fit_stream(5)
+    monkeypatch.setattr("vrspam.estimators.blocks.MOST_FEATURES_WITH_MATRICES", 2)
     with pytest.raises(ValueError, match="gone through again"):
-        RowBlocks(model, iter([(X, y)])).moments(most_once=2)
+        model.fit_stream(iter([(X, y)]))
 
 
 def test_empty_blocks_are_passed_over_and_progress_is_shown(capsys):
@@ -196,3 +196,41 @@ def test_a_refused_block_keeps_its_number_behind_empty_ones(estimator):
     blocks = [nothing, (X[:30], y[:30]), (X[:5], y[:5], np.zeros(5)), (X[30:60], third)]
     with pytest.raises(ValueError, match="Block 3: Only two classes are possible"):
         estimator.fit_stream(blocks)
+
+
+class Read:
+    """A stream that counts how often it is read."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+        self.times = 0
+
+    def __iter__(self):
+        self.times += 1  # when the first block is asked for
+        yield from self.blocks
+
+
+def test_a_stream_is_read_once_for_moments_and_twice_for_folds():
+    X, y = make_data(300, 4)
+    for estimator, times in ((AUCClassifier(0.1, 0.01), 1), (AUCClassifierCV([0.1, 1.0], [0.0, 0.01], cv=3), 2)):
+        chunks = Read(cut(X, y, 40))
+        estimator.fit_stream(chunks)
+        assert chunks.times == times
+
+
+@pytest.mark.parametrize("l1", [0.0, 1e-3])
+def test_a_wide_stream_is_read_once_more_for_each_product(l1, monkeypatch):
+    X, y = make_data(200, 40, share=0.4, correlated=False)
+    monkeypatch.setattr("vrspam.estimators.blocks.MOMENTS_MAX_FEATURES_DENSE", 30)
+    products = []
+    multiply = SummedWithin.product_and_square
+
+    def counted(within, w):
+        products.append(w)
+        return multiply(within, w)
+
+    monkeypatch.setattr(SummedWithin, "product_and_square", counted)
+    chunks = Read(cut(X, y, 60))
+    model = AUCClassifier(0.1, l1).fit_stream(chunks)
+    assert model.solver_ == "products"
+    assert chunks.times == 1 + len(products)

@@ -13,7 +13,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, OneVsRestAUC
 from vrspam._utils.warnings import MapsLeftOut
 from vrspam.export import NotExportable
 from vrspam.features import AdditiveFeatures, BoostedFeatures
-from vrspam.model.drawing import plan_column
+from vrspam.pictures.columns import plan_column
 
 
 def credit(n=600, seed=0):

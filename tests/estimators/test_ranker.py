@@ -243,7 +243,7 @@ def test_squared_hinge_is_that_of_brute_force_over_pairs(block_rows, monkeypatch
         kappa = a.sum() / weights.sum() ** 2
         pairs = RankedPairs(-time, event, strata, same)
         moments = PairMoments.of_pairs(pairs, X, weights, scatter=False)
-        loss = SquaredHingeLoss(X, pairs.upper, weights, moments, pairs.groups(weights))
+        loss = SquaredHingeLoss.of_pairs(X, pairs.groups(weights), moments)
         w, v = rng.choice([0.0, 0.3, 3.0]) * rng.standard_normal((2, X.shape[1]))
         value, gradient, hessian = hinge_by_pairs(X, w, weighed_by_strata(a, strata) if same else a)
         unit = kappa * float(np.trace(hinge_by_pairs(X, 0.0 * w, a)[2])) * (1.0 + np.abs(w).sum()) + 1e-300
@@ -301,7 +301,7 @@ def test_squared_hinge_of_one_stratum_is_that_of_two_classes():
     X, y, weights = rng.standard_normal((120, 3)), rng.integers(0, 2, 120).astype(float), rng.exponential(size=120)
     pairs = RankedPairs(y, y == y)
     moments = PairMoments.of_pairs(pairs, X, weights)
-    whole = SquaredHingeLoss(X, y == 1, weights, moments, pairs.groups(weights))
+    whole = SquaredHingeLoss.of_pairs(X, pairs.groups(weights), moments)
     plain = SquaredHingeLoss(X, y == 1, weights, AUCClassifier().fit(X, y, sample_weight=weights).moments_)
     for w in rng.standard_normal((5, 3)):
         (a, b), (c, d) = whole.value_and_grad(w), plain.value_and_grad(w)
@@ -336,7 +336,7 @@ def test_few_strata_or_rows_stand_for_all(many):
     X, strata = rng.standard_normal((6_000, 3)), np.arange(6_000) // (10 if many else 3_000)
     y = X[:, 0] + rng.standard_normal(6_000)
     pairs = RankedPairs(y > 0.0 if many else y, y == y, strata)
-    loss = SquaredHingeLoss(X, pairs.upper, None, PairMoments.of_pairs(pairs, X), pairs.groups())
+    loss = SquaredHingeLoss.of_pairs(X, pairs.groups(), PairMoments.of_pairs(pairs, X))
     point = loss.at(loss.scores(np.array([0.3, 0.0, 0.1])))
     few = point.pairs.active_part(len(point.pairs.up) // 4)
     assert len(few.up) < 0.3 * len(point.pairs.up)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from drawn_tables import NUMBERS, PLAIN_NAMES, Table, tables
+from drawn_tables import NUMBERS, PLAIN_NAMES, SIZES, Table, tables
 from hypothesis import strategies as st
 
 FEATURES = (None, "linear", "additive", "kernel", "trees", "forest", "boosted", "auto", "standardized")
@@ -15,10 +15,11 @@ VALUES = {"--recall": "0.8", "--precision": "0.5", "--alerts": "0.2", "--cost-ra
 
 @dataclass(frozen=True)
 class Plan:
-    """Options as they are typed: about the data, which `report` and `check` take as well, and about the model."""
+    """Options as they are typed: about the data, which `check` takes as well, about the model, and about a report."""
 
     data: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
+    page: tuple[str, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -27,6 +28,11 @@ class Plan:
     @property
     def streams(self) -> bool:
         return "--streaming" in self.model
+
+    def columns_of(self, option: str) -> dict[str, str]:
+        """What an option of the model says of columns, such as 1 or -1 of those with a direction."""
+        values = [value for flag, value in zip(self.model, self.model[1:], strict=False) if flag == option]
+        return dict(value.split("=", 1) for value in values)
 
 
 @dataclass(frozen=True)
@@ -66,9 +72,8 @@ def choices(table: Table, draw: Any) -> list[str]:
     if features in ("linear", "additive", "standardized") and draw(st.booleans()):
         options += ["--l1", draw(st.sampled_from(["auto", "0.01,0.1"]))]
         options += ["--penalty", draw(st.sampled_from(["elasticnet", "mcp", "scad"]))]
-    directed = [one.name for one in table.columns if one.kind in NUMBERS and one.name in PLAIN_NAMES]
-    if table.named and directed and draw(st.sampled_from([False, False, False, True])):
-        options += ["--monotone", f"{directed[0]}={draw(st.sampled_from([1, -1]))}"]
+    if table.named:
+        options += directions(table, draw)
     if draw(st.sampled_from([False, False, True])):
         options += ["--folds", str(draw(st.integers(2, 4)))]
     if draw(st.sampled_from([False, False, True])):
@@ -86,6 +91,36 @@ def choices(table: Table, draw: Any) -> list[str]:
     return options
 
 
+def directions(table: Table, draw: Any) -> list[str]:
+    """Directions of a column of numbers, and of categories in an order, which may lack one of them."""
+    plain = [column for column in table.columns if column.name in PLAIN_NAMES]
+    numbers = [column.name for column in plain if column.kind in NUMBERS]
+    sizes = [column.name for column in plain if column.kind == "ordered"]
+    options = []
+    if numbers and draw(st.sampled_from([False, False, False, True])):
+        options += ["--monotone", f"{numbers[0]}={draw(st.sampled_from([1, -1]))}"]
+    if sizes and draw(st.booleans()):
+        order = draw(st.sampled_from([SIZES, SIZES, SIZES[::-1], SIZES[:2]]))
+        options += ["--ordered", f"{sizes[0]}={','.join(order)}"]
+        options += ["--monotone", f"{sizes[0]}={draw(st.sampled_from([1, -1]))}"]
+    return options
+
+
+def page_options(table: Table, draw: Any) -> list[str]:
+    """Options of `report`: columns whose levels are looked at, other scores, rows, and rows that are kept apart."""
+    if not table.named or draw(st.sampled_from([False, False, True])):
+        return []
+    plain = [column.name for column in table.columns if column.name in PLAIN_NAMES]
+    options = []
+    if plain:
+        options += ["--by", ",".join(plain[: draw(st.integers(1, 3))])]
+    if table.other_scores:
+        options += ["--beside", "other scores"]
+    if draw(st.sampled_from([False, False, True])):
+        options += ["--holdout", "0.3"]
+    return [*options, "--rows", draw(st.sampled_from(["0", "3"]))] if options else []
+
+
 @st.composite
 def plans(draw: st.DrawFn, table: Table) -> Plan:
     """A plan for a table; a stream has few choices."""
@@ -93,7 +128,7 @@ def plans(draw: st.DrawFn, table: Table) -> Plan:
     flags = {"--event", "--within", "--groups", "--time"}
     if flags.isdisjoint(data) and draw(st.sampled_from([False] * 7 + [True])):
         return Plan(tuple(data), ("--features", "linear", "--streaming"))
-    return Plan(tuple(data), tuple(choices(table, draw)))
+    return Plan(tuple(data), tuple(choices(table, draw)), tuple(page_options(table, draw)))
 
 
 @st.composite

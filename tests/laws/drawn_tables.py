@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 MOST_ROWS = 400
 Cells = list[Any]
+NamedCells = list[tuple[str, Cells]]  # of a table, in order; a name may be there twice
 
 # Columns. A kind makes cells of a drive: normal deviates, one for each row, that go with the label or do not.
 
@@ -191,7 +192,9 @@ class Table:
     seed: int = 0
     labels: str = "words"
     unlabelled: int = 0
-    copies: bool = False  # the last column is there twice
+    copies: bool = False  # the last column is there twice, once as `copy`
+    same_names: bool = False  # the last column is there twice under its name
+    other_scores: bool = False  # there are scores of another model
     weights: str | None = None
     groups: str | None = None
     within: int = 0
@@ -256,6 +259,9 @@ class Table:
             found["patient"] = [f"p{number}" for number in self.members[: self.rows]]
             if self.groups == "gaps":
                 found["patient"][3] = None
+        if self.other_scores:
+            noise = np.random.default_rng(self.seed + 3).standard_normal(MOST_ROWS)
+            found["other scores"] = np.round(self.latent + noise, 3)[: self.rows].tolist()
         if self.within:
             found["site"] = [f"site {number}" for number in rng.integers(self.within, size=MOST_ROWS)[: self.rows]]
         if self.time:
@@ -315,18 +321,35 @@ class Table:
 
     # Files.
 
-    def write(self, path: Path, rows: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Path:
-        """Write rows and columns, by default all, in the format of the table; return the path with its suffix."""
+    def write(
+        self,
+        path: Path,
+        rows: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        changed: Mapping[str, Cells] = MappingProxyType({}),
+    ) -> Path:
+        """Write rows and columns, by default all, in the format of the table; return the path with its suffix.
+
+        `changed` gives columns other cells, one for each written row.
+        """
         path = path.with_name(f"{path.name}.{self.format}")
         cells = {name: self.cells[name] for name in names or self.cells}
         if rows is not None:
             cells = {name: [column[row] for row in rows] for name, column in cells.items()}
-        WRITERS[self.format](self, cells, path)
+        WRITERS[self.format](self, self._named({**cells, **changed}), path)
         return path
+
+    def _named(self, cells: Mapping[str, Cells]) -> NamedCells:
+        """Columns with their names, one of which may be there twice."""
+        named = list(cells.items())
+        if self.same_names:
+            name = self.columns[-1].name
+            named.append((name, cells[name]))
+        return named
 
     def as_text(self) -> str:
         """The table as CSV, for people."""
-        return csv_text(self, self.cells, replace(self.dialect, line_end="\n"))
+        return csv_text(self, self._named(self.cells), replace(self.dialect, line_end="\n"))
 
 
 def series_of(cells: Cells) -> pd.Series:
@@ -347,18 +370,18 @@ def cell_text(cell: Any, gap: str, point: str) -> str:
     return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
 
 
-def csv_text(table: Table, cells: dict[str, Cells], dialect: Dialect) -> str:
+def csv_text(table: Table, named: NamedCells, dialect: Dialect) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=dialect.delimiter, lineterminator=dialect.line_end, quoting=dialect.quoting)
-    writer.writerow(cells)
-    texts = [[cell_text(cell, table.gap(name), dialect.point) for cell in column] for name, column in cells.items()]
+    writer.writerow([name for name, _ in named])
+    texts = [[cell_text(cell, table.gap(name), dialect.point) for cell in column] for name, column in named]
     writer.writerows(zip(*texts, strict=True))
     return out.getvalue()
 
 
-def write_csv(table: Table, cells: dict[str, Cells], path: Path) -> None:
+def write_csv(table: Table, named: NamedCells, path: Path) -> None:
     dialect = replace(table.dialect, delimiter="\t", point=".") if table.format == "tsv" else table.dialect
-    text = csv_text(table, cells, dialect)
+    text = csv_text(table, named, dialect)
     try:
         content = text.encode(dialect.encoding)
     except UnicodeEncodeError:  # a letter that the encoding does not have
@@ -366,18 +389,18 @@ def write_csv(table: Table, cells: dict[str, Cells], path: Path) -> None:
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
-def write_arrow(table: Table, cells: dict[str, Cells], path: Path) -> None:
+def write_arrow(table: Table, named: NamedCells, path: Path) -> None:
     import pyarrow.feather as feather
     import pyarrow.parquet as parquet
 
-    content = pa.table({name: pa.array(column) for name, column in cells.items()})
+    content = pa.table([pa.array(column) for _, column in named], [name for name, _ in named])
     if table.format == "parquet":
         parquet.write_table(content, path)
     else:
         feather.write_feather(content, path)
 
 
-def write_excel(table: Table, cells: dict[str, Cells], path: Path) -> None:
+def write_excel(table: Table, named: NamedCells, path: Path) -> None:
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
 
@@ -390,31 +413,31 @@ def write_excel(table: Table, cells: dict[str, Cells], path: Path) -> None:
             cell.data_type = "s"  # also where it looks like a formula
         return cell
 
-    sheet.append([cell_of(name) for name in cells])
-    for row in zip(*cells.values(), strict=True):
+    sheet.append([cell_of(name) for name, _ in named])
+    for row in zip(*(column for _, column in named), strict=True):
         sheet.append([cell_of(value) for value in row])
     book.save(path)
 
 
-def matrix_of(table: Table, cells: dict[str, Cells]) -> np.ndarray:
+def matrix_of(named: NamedCells) -> np.ndarray:
     """Numbers alone, the label last."""
-    columns = [[np.nan if cell is None else float(cell) for cell in column] for column in cells.values()]
+    columns = [[np.nan if cell is None else float(cell) for cell in column] for _, column in named]
     return np.array(columns).T
 
 
-def write_npy(table: Table, cells: dict[str, Cells], path: Path) -> None:
-    np.save(path, matrix_of(table, cells))
+def write_npy(table: Table, named: NamedCells, path: Path) -> None:
+    np.save(path, matrix_of(named))
 
 
-def write_libsvm(table: Table, cells: dict[str, Cells], path: Path) -> None:
+def write_libsvm(table: Table, named: NamedCells, path: Path) -> None:
     lines = []
-    for row in matrix_of(table, cells).tolist():
+    for row in matrix_of(named).tolist():
         entries = [f"{place}:{value!r}" for place, value in enumerate(row[:-1], 1) if value != 0.0]
         lines.append(" ".join([f"{row[-1]:+.0f}", *entries]))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-WRITERS: dict[str, Callable[[Table, dict[str, Cells], Path], None]] = {
+WRITERS: dict[str, Callable[[Table, NamedCells, Path], None]] = {
     **dict.fromkeys(TEXT_FORMATS, write_csv),
     "parquet": write_arrow,
     "feather": write_arrow,
@@ -490,6 +513,8 @@ def tables(draw: st.DrawFn, formats: Sequence[str] = FORMATS, most_columns: int 
         found,
         labels=draw(st.sampled_from(list(LABELS))),
         unlabelled=draw(st.sampled_from([0, 0, 0, 3])),
+        same_names=draw(st.sampled_from([False] * 19 + [True])),
+        other_scores=draw(st.sampled_from([False, False, True])),
         weights=draw(st.sampled_from([None, None, "some", "ones", "zeros"])),
         groups=draw(st.sampled_from([None, None, "several rows", "one label", "gaps"])),
         within=draw(st.sampled_from([0, 0, 0, 4])),

@@ -31,7 +31,7 @@ from vrspam import (
     ConcordanceRankerCV,
     VRSPAMClassifier,
 )
-from vrspam.estimators import exact
+from vrspam.estimators import exact_fits
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.products import DualRidge
 
@@ -136,7 +136,7 @@ def of_heavier_rows(problem: Problem, draw: Any) -> Claim:
 def by_products(problem: Problem, draw: Any) -> Claim:
     """Products with the rows alone, as for very many columns."""
     as_sparse = draw(st.booleans(), label="sparse")
-    with mock.patch.object(exact, "choose_solver", return_value="products"):
+    with mock.patch.object(exact_fits, "choose_solver", return_value="products"):
         fitted = fit(problem, draw, sparse.csr_array(problem.X) if as_sparse else None)
     assert fitted.solver_ != "moments"
     return claim(fitted)
@@ -317,7 +317,7 @@ def test_a_certificate_is_of_use_with_a_column(column, kind, products):
         kind_of = AUCClassifier if kind == "classes" else ConcordanceRanker
         for X in (problem.X, sparse.csr_array(problem.X)):
             estimator = kind_of(problem.l2, problem.l1, tol=1e-3)
-            with mock.patch.object(exact, "choose_solver", return_value="products" if products else "moments"):
+            with mock.patch.object(exact_fits, "choose_solver", return_value="products" if products else "moments"):
                 fitted = fit(problem, None, X, estimator=estimator)
             start = float(problem.loss_at(np.zeros(problem.X.shape[1])))
             assert fitted.gap_ <= 1.01e-3 * start

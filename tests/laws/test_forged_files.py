@@ -22,8 +22,8 @@ from laws_support import examples
 from test_exports import MAPS, hostile_frame, hostile_labels
 
 from vrspam.export import to_onnx
+from vrspam.model.file import checksum
 from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
-from vrspam.tool.modelfile import checksum
 from vrspam.tool.score_blocks import open_rows, score_blocks
 
 GARBAGE: tuple = (
@@ -76,8 +76,8 @@ def use(path: Path, rows: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = load_model(path)
-        chunks = open_rows(model, rows, labels=False, skip_errors=True)
-        scores = np.concatenate([block.scores for block in score_blocks(model, chunks)])
+        stream = open_rows(model, rows, labels=False, on_error="skip")
+        scores = np.concatenate([block.scores for block in score_blocks(model, stream.read())])
         predict(model, rows, rows.with_name("scores.csv"))
         evaluate(model, rows)
         explain(model)

@@ -10,14 +10,14 @@ from panels import IDENTIFIERS, NAMES, Panel, households, independent, measureme
 
 from vrspam.checks.near_copies import find_near_copies
 from vrspam.tool import TrainPlan, check, evaluate, train
-from vrspam.tool.checking import open_table
+from vrspam.tool.checking import open_checked
 
 GROUPS = ("repeated-rows", "duplicates")
 
 
 def groups_of(table, **asked) -> np.ndarray | None:
     """The groups that folds keep together, or None."""
-    opened, _ = open_table(table, TrainPlan("outcome", "sick", **asked))
+    opened, _ = open_checked(table, TrainPlan("outcome", "sick", **asked))
     return opened.groups
 
 
@@ -57,7 +57,7 @@ def test_repeated_rows_are_found(seed):
 @pytest.mark.parametrize("draw", [households, numbered_inside])
 def test_what_no_single_fact_tells_is_found(draw, seed):
     drawn = draw(np.random.default_rng(seed))
-    opened, found = open_table(drawn.table, TrainPlan("outcome", "sick"))
+    opened, found = open_checked(drawn.table, TrainPlan("outcome", "sick"))
     assert keep_units(opened.groups, drawn.unit)
     (told,) = (one for one in found.findings if one.code in GROUPS)
     assert told.severity == "severe"
@@ -82,7 +82,7 @@ def test_two_columns_name_groups_for_training_and_for_new_rows(seed):
 def test_independent_rows_are_not(seed):
     rng = np.random.default_rng(seed)
     table = independent(rng, int(rng.integers(150, 2500)), rng.choice([0.0, 0.5, 1.5]))
-    opened, found = open_table(table, TrainPlan("outcome", "sick"))
+    opened, found = open_checked(table, TrainPlan("outcome", "sick"))
     assert opened.groups is None
     assert not [one for one in found.findings if one.code in GROUPS and one.severity == "severe"]
 
@@ -161,3 +161,24 @@ def test_independent_rows_near_each_other_are_no_copies(seed):
     for kind, X in kinds.items():
         codes = {str(number): column.argsort().argsort() for number, column in enumerate(X.T)}
         assert find_near_copies(codes, codes) is None, kind
+
+
+@pytest.mark.parametrize("end", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("kind", IDENTIFIERS)
+def test_groups_that_are_found_are_those_that_are_named(kind, end, tmp_path):
+    """As if the user had named the column: the same features, rows and findings, and groups of the same numbers."""
+    drawn = draw_panel(3, units=60, visits=5, kind=kind, name="patient", noise=0.02, label_noise=0.0)
+    drawn.table.loc[[3, 50], "patient"] = None
+    table = drawn.table
+    if end == "csv":
+        table.to_csv(tmp_path / "t.csv", index=False)
+    elif end == "parquet":
+        table.to_parquet(tmp_path / "t.parquet")
+    path = table if end == "frame" else tmp_path / f"t.{end}"
+    found, _ = open_checked(path, TrainPlan("outcome", "sick"))
+    named, _ = open_checked(path, TrainPlan("outcome", "sick", groups="patient"))
+    np.testing.assert_array_equal(found.groups, named.groups)
+    assert found.schema == named.schema
+    assert found.rows.equals(named.rows)
+    assert found.findings == named.findings
+    assert found.named == named.named

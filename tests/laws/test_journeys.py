@@ -38,13 +38,26 @@ REFUSALS: dict[str, Callable[[Table, Plan], bool]] = {
     r"column '[^']*' has no value at all": lambda table, plan: not table.named and any(map(is_empty, features(table))),
     r" is infinite; correct it": lambda table, plan: any(map(is_infinite, features(table))),
     r"cannot keep a score rising or falling": lambda table, plan: "--monotone" in plan.model,
+    r"has no place in the order": lambda table, plan: any(lacks(table, *one) for one in orders(plan)),
+    r"two columns are called|names the column .* twice": lambda table, plan: table.same_names,
     r"Curves that must rise or fall allow only l2": lambda table, plan: {"--monotone", "--l1"} <= {*plan.model},
     r"no threshold keeps ": lambda table, plan: not {"--precision", "--alerts", "--recall"}.isdisjoint(plan.model),
     r"every feature is constant": lambda table, plan: all(map(is_constant, features(table))),
     r"one of them has no row of one class": lambda table, plan: plan.streams and min(counts(table)) < 100,
+    r"no fold has two rows of each class": lambda table, plan: plan.streams and min(counts(table)) < 100,
     r"no feature column is left": lambda table, plan: nothing_counts(table),
     r"cannot be made: each fold needs rows that rank differently": lambda table, plan: needs_more(table, plan),
 }
+
+
+def orders(plan: Plan) -> Iterable[tuple[str, list[str]]]:
+    """The categories of columns, in the order that the plan gives them."""
+    return [(name, order.split(",")) for name, order in plan.columns_of("--ordered").items()]
+
+
+def lacks(table: Table, name: str, order: list[str]) -> bool:
+    """Whether an order lacks a category of its column."""
+    return not {cell for cell in table.features[name] if cell is not None} <= set(order)
 
 
 def needs_more(table: Table, plan: Plan) -> bool:
@@ -125,6 +138,8 @@ class Travel:
             check_allowed(refusal, self.journey)
             assert not self.model_path.exists(), "a refused table leaves a model file"
             return False
+        assert not self.table.same_names, "two columns of the same name are taken"
+        assert not any(lacks(self.table, *one) for one in orders(self.plan)), "an order that lacks a category is taken"
         self.model = load_model(self.model_path)
         return True
 
@@ -179,13 +194,10 @@ class Travel:
         texts = self.numbers_as_categories()
         for library in ("pandas", "polars"):
             frame = getattr(self.table, library)(texts)
-            chunks = open_rows(self.model, frame, labels=False, keep_errors=True)
+            stream = open_rows(self.model, frame, labels=False, on_error="keep")
             found = np.full(self.table.rows, np.nan)
-            blocks = list(score_blocks(self.model, chunks))
-            kept = [
-                place for place in range(self.table.rows) if place not in {b.place for x in blocks for b in x.broken}
-            ]
-            found[kept] = np.concatenate([block.scores for block in blocks])
+            for block in score_blocks(self.model, stream.read()):
+                found[block.table.places - 1] = block.scores
             self.near(found, self.scores, f"a frame of {library}")
 
     def numbers_as_categories(self) -> dict[str, tuple[str, ...]]:
@@ -199,13 +211,30 @@ class Travel:
             assert any("one text that looks like" in one or "date alone" in one for one in said), f"{name!r}: {said}"
         return found
 
+    def follow_directions(self) -> None:
+        """A score rises or falls with a column that has a direction, whatever else the row holds."""
+        orders_of_columns = dict(orders(self.plan))
+        for name, sign in self.plan.columns_of("--monotone").items():
+            known = {cell for cell in self.table.features[name] if cell is not None}
+            levels = [cell for cell in orders_of_columns.get(name, sorted(known)) if cell in known]
+            levels = levels[:: max(1, len(levels) // 6)]
+            rows = [row for row in range(5) for _ in levels]
+            changed = {name: levels * 5}
+            path = self.table.write(self.folder / f"rows {next(self.numbers)}", rows, changed=changed)
+            scores = self.predict(path)["score"].to_numpy().reshape(5, -1)
+            steps = int(sign) * np.diff(scores, axis=1)
+            steps = steps[np.isfinite(steps)]
+            assert (steps >= -NEAR * self.spread).all(), (
+                f"{name!r} has direction {sign}, and a score goes {steps.min()}"
+            )
+
     # What follows from scores.
 
     def account(self) -> None:
         """Every column is an input of the model, or is said to be left out."""
         if not self.table.named:
             return
-        used = {str(one.name) for one in self.model.to_model().inputs} | set(self.model.identifiers)
+        used = {str(one.name) for one in self.model.inputs} | set(self.model.identifiers)
         said = "\n".join(map(str, [*self.facts["warnings"], *self.model.training["warnings"]]))
         used |= {self.table.target, *self.plan.options}
         for name in self.table.cells:
@@ -256,6 +285,29 @@ class Travel:
         self.near(in_python(python.read_text("utf-8"), columns), self.scores, "plain Python")
         self.near(in_sqlite(sql.read_text("utf-8"), columns), self.scores, "SQL in SQLite")
         self.near(in_duckdb(sql.read_text("utf-8"), columns), self.scores, "SQL in DuckDB")
+
+    def report(self) -> None:
+        """The page of the same plan: levels of a column add up to all rows, and other scores stand beside its own."""
+        options = self.plan.page
+        if not options:
+            return
+        page = self.folder / "report.html"
+        try:
+            plan = [one for one in self.plan.options if one != "--private"]  # which is about a model file
+            facts = self.run("report", self.path, *plan, *options, "--html", page, "--json").json()
+        except Refused as refusal:
+            check_allowed(refusal, self.journey)
+            return
+        check_page(page, self.table)
+        asked = dict(pairs_of(options))
+        for name in filter(None, asked.get("--by", "").split(",")):
+            levels = [level for level in facts["groups"] if level["column"] == name]
+            assert sum(level["rows"] for level in levels) == facts["n"], f"the levels of {name!r} are not all rows"
+            if "positives" in facts:
+                assert sum(level["positives"] for level in levels) == facts["positives"]
+        if "--beside" in asked:
+            assert {"this model", "other scores"} == set(facts["beside"]["scores"])
+            assert "other scores" in facts["left_out"]
 
     def show(self) -> None:
         """The page is whole, its data are strict JSON, and no number on it is none."""
@@ -333,7 +385,9 @@ def go(journey: Journey, folder: Path, tell: Callable[[str], None] = print) -> N
     travel.frames()
     travel.evaluate()
     travel.explain()
+    travel.follow_directions()
     travel.export()
+    travel.report()
     travel.show()
 
 

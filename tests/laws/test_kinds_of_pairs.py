@@ -109,3 +109,28 @@ def test_a_part_without_a_pair_is_seen(name):
     assert pairs.have_pairs([(everyone, everyone)], rows.weights)
     if not pairs.by_class:
         assert not pairs.have_pairs([(everyone, nobody)], rows.weights)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_targets_of_trees_are_shares_of_pairs_that_a_row_repeated_has_as_often(name):
+    rows = problem(weighted=False)
+    pairs, n = kinds(rows)[name], rows.y.size
+    index = np.random.default_rng(4).integers(0, n, 80)
+    weights = np.bincount(index, minlength=n).astype(float)
+    share, mass = pairs.tree_targets(rows.y, weights, np.arange(n))
+    of_copies, mass_of_copies = pairs.take(index).tree_targets(rows.y[index], np.ones(80), np.arange(80))
+    np.testing.assert_allclose(share[index], of_copies, atol=1e-12)
+    np.testing.assert_allclose(mass, np.bincount(index, mass_of_copies, n), atol=1e-9)
+
+
+def test_two_classes_have_labels_and_their_sums_add_up_over_any_rows():
+    rows = problem()
+    assert TWO_CLASSES.has_labels
+    assert TWO_CLASSES.adds_up
+    part, other = (TWO_CLASSES.moments(rows, CLASSES, index) for index in (np.arange(25), np.arange(25, 60)))
+    assert part + other == TWO_CLASSES.moments(rows, CLASSES)
+    strata = kinds(rows)["classes in strata"]
+    share, mass = strata.tree_targets(rows.y, rows.weights, np.arange(60))
+    assert strata.has_labels
+    np.testing.assert_array_equal(share, rows.y)
+    np.testing.assert_array_equal(mass, rows.weights)

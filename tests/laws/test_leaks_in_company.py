@@ -58,6 +58,19 @@ def test_honest_columns_are_not_accused(seed):
     assert not [one for one in check(table, "outcome", "sick") if one.code == "leak"]
 
 
+def test_columns_that_all_tell_the_answer_are_a_finding_once():
+    """No column is to be left out then; after the fit the finding has been made, and is not looked for again."""
+    rng = np.random.default_rng(0)
+    sick = rng.random(400) < 0.4
+    table = pd.DataFrame({f"x{k}": 3.0 * sick + rng.standard_normal(400) for k in range(14)})
+    table["outcome"] = np.where(sick, "sick", "well")
+    model = train(table, "outcome", "sick", features="linear")
+    assert model.training["corrected_auc"] >= 0.99
+    (severe,) = (str(one) for one in model.training["warnings"] if getattr(one, "code", "") == "leak")
+    assert "so many columns tell the answer" in severe
+    assert severe.count("too good to be true") == 1
+
+
 @pytest.mark.parametrize("seed", range(examples(2)))
 def test_a_promise_that_is_too_good_is_a_finding_after_the_fit(seed):
     """Two columns that say nothing alone, and everything together: the doctor's quick look cannot see them."""

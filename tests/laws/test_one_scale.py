@@ -7,12 +7,11 @@ the same source must have the mean and the spread of the held-out ones, and prom
 from __future__ import annotations
 
 import warnings
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from laws_support import examples
+from laws_support import examples, simulation_seed
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold, TimeSeriesSplit
 
@@ -40,16 +39,9 @@ def draw(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return X, rng.random(rows) < expit(0.7 * X[:, :4].sum(axis=1) - 1.0)
 
 
-@cache
-def seed() -> int:
-    found = int(np.random.default_rng().integers(2**31))
-    print(f"seed {found}")
-    return found
-
-
 def fitted(kind: str, number: int, **more: Any) -> tuple[AUCClassifierCV, np.ndarray, np.ndarray]:
     """A model of one set of rows, with the scores and the labels of new rows."""
-    rng = np.random.default_rng([seed(), number])
+    rng = np.random.default_rng([simulation_seed(), number])
     X, y = draw(rng, ROWS)
     fresh, label = draw(rng, FRESH)
     given: dict[str, Any] = {}
@@ -92,7 +84,7 @@ def test_new_rows_of_few_positives_have_the_mean_of_held_out_rows(kind):
     moves = []
     sets = examples(8)
     for number in range(sets):
-        rng = np.random.default_rng([seed(), number])
+        rng = np.random.default_rng([simulation_seed(), number])
         X, new = rng.standard_normal((500, 10)), rng.standard_normal((FRESH, 10))
         y = rng.random(500) < expit(0.6 * X[:, :4].sum(axis=1) - 2.8)
         with warnings.catch_warnings():

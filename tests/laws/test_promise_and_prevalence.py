@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from laws_support import examples
+from laws_support import examples, simulation_seed
 
 from vrspam.tool import evaluate, predict, train
 
@@ -41,10 +41,7 @@ def about_promise(sentences: list[str]) -> bool:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_new_rows_of_another_prevalence_are_seen(rule, tmp_path):
-    rng = np.random.default_rng()
-    seed = int(rng.integers(2**31))
-    print("seed", seed)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(simulation_seed())
     alike = 0
     times = examples(4)
     for _ in range(times):

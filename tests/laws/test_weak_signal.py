@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from laws_support import examples
+from laws_support import examples, simulation_seed
 from scipy.special import expit
 
 from vrspam import AUCClassifierCV
@@ -41,8 +41,6 @@ def log_loss(p: Any, label: np.ndarray) -> float:
 
 
 def losses(kind: str, strength: float, sets: int, monkeypatch: pytest.MonkeyPatch) -> Losses:
-    seed = int(np.random.default_rng().integers(2**31))
-    print("seed", seed)
     calibrated: list[Any] = []
 
     def watched(scores, positive, weights, kept, lift):
@@ -52,7 +50,7 @@ def losses(kind: str, strength: float, sets: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("vrspam.estimators.search.scores_to_expect", watched)
     found = []
     for number in range(sets):
-        rng = np.random.default_rng([seed, number])
+        rng = np.random.default_rng([simulation_seed(), number])
         X, y = draw(rng, 300, strength)
         new, label = draw(rng, 10_000, strength)
         with warnings.catch_warnings():
@@ -101,7 +99,7 @@ def test_the_slope_follows_the_distance():
     positive = rng.random(200_000) < 0.3
     scores = rng.standard_normal(200_000) + positive
     halved = scores_to_expect(scores, positive, np.ones(200_000), 0.5, 0.0)
-    slopes = [calibrate(one, positive, "sigmoid").to_dict()["slope"] for one in (scores, halved)]
+    slopes = [vars(calibrate(one, positive, "sigmoid"))["slope"] for one in (scores, halved)]
     assert slopes == [pytest.approx(1.0, rel=0.02), pytest.approx(0.5, rel=0.03)]
 
 

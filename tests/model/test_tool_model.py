@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.fixes import parse_version
-from tool_data import NAMES, patients, write, write_libsvm
+from tool_data import NAMES, open_planned, patients, with_facts, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.findings import Fix
@@ -32,6 +32,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.effects import explain, sum_by_column
+from vrspam.model.facts import MeasuredAUC
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.choose_model import choose_map
 from vrspam.report.pages.model import explanation_page
@@ -42,7 +43,6 @@ from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.score_blocks import open_rows, score_blocks
-from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -76,7 +76,7 @@ def pipeline(model):
 
 
 def scores_of(model, path):
-    return np.concatenate([block.scores for block in score_blocks(model, open_rows(model, path, labels=False))])
+    return np.concatenate([block.scores for block in score_blocks(model, open_rows(model, path, labels=False).read())])
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -180,7 +180,7 @@ def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
     X, y = load_svmlight_file(str(path), n_features=8)
     folds = HashFolds(5, 0)
     scaled = StandardScaler(with_mean=False).fit_transform(X).tocsr()
-    number = folds.fold_of(X.multiply(1.0 / model.deviations).tocsr())
+    number = folds.fold_of(X.multiply(1.0 / model.of_columns.deviations).tocsr())
     aucs = []
     for fold in range(5):
         inside = number == fold
@@ -237,15 +237,16 @@ def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
     path.write_text("age,left\n" + "".join(f"{k % 17},{('No', 'Yes', ' ')[k % 3]}\n" for k in range(90)), "utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
-        opened = open_labelled(path, TrainPlan("left", streaming=streaming))
-    assert opened.unlabelled == 30
+        opened = open_planned(path, TrainPlan("left", streaming=streaming))
+    assert opened.origin.unlabelled == 30
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
-        rows, positive = opened.load_rows()
+        table = opened.as_table() if streaming else opened
+        rows, positive = table.rows, table.positive
     assert (rows.num_rows, positive.sum(), opened.schema.labels) == (60, 30, ("No", "Yes"))
     path.write_text("age,left\n" + "".join(f"{k % 17},{(' ', 'Yes')[k % 2]}\n" for k in range(90)), "utf-8")
     with pytest.raises(ValueError, match="holds only Yes"):
-        open_labelled(path, TrainPlan("left", streaming=streaming))  # blank is no class
+        open_planned(path, TrainPlan("left", streaming=streaming))  # blank is no class
     with pytest.raises(ValueError, match="line 2: the label in column 'left' is missing"):
         list(read_chunks(path, "left"))
     assert read_chunks(path, "left").classes.tolist() == ["Yes"]
@@ -261,7 +262,7 @@ def test_positive_label_that_cannot_be(labels, wanted, words):
 
 def noticed(folder, frame, **options):
     path = write(frame, folder / "noticed.parquet")
-    return open_labelled(path, TrainPlan(SICK, **options))
+    return open_planned(path, TrainPlan(SICK, **options))
 
 
 def test_columns_that_are_left_out_and_why(folder):
@@ -277,7 +278,7 @@ def test_columns_that_are_left_out_and_why(folder):
     counts = frame["code"].value_counts()
     assert set(opened.schema.categorical["code"]) == set(counts.index[counts == 3]) - {"c99"}  # the last of a tie
     assert opened.schema.grouped == ("code",)
-    notes = " | ".join(opened.notes)
+    notes = " | ".join(opened.findings)
     for words in (
         "'patient' differs",
         "'number' numbers the rows",
@@ -294,7 +295,7 @@ def test_columns_that_are_left_out_and_why(folder):
 
 def test_identifiers_are_known_from_the_first_blocks(folder):
     path = write(patients(), folder / "blocks.csv")
-    found = open_labelled(path, TrainPlan(SICK, max_categories=50), chunk_bytes=2000)
+    found = open_planned(path, TrainPlan(SICK, max_categories=50), chunk_bytes=2000)
     assert found.schema.identifiers == ("patient",)
     assert found.schema.categorical[TOWN] == ("Graz", "Köln", 'Łódź "old"')
 
@@ -338,8 +339,8 @@ def test_gaps_of_sparse_tables(folder):
     frame = patients(rows=400).drop(columns=["patient", "ward"])
     frame["code"] = [f"c{k % 60}" for k in range(400)]
     frame.loc[[1, 5], "code"] = None
-    opened = open_labelled(write(frame, folder / "many.parquet"), TrainPlan(SICK))
-    assert sparse.issparse(next(iter(opened))[0])
+    opened = open_planned(write(frame, folder / "many.parquet"), TrainPlan(SICK))
+    assert sparse.issparse(opened.features())
     gaps = frame[NAMES[3]].isna().mean()
     expected = f"values are missing: {NAMES[3]!r} in {100 * gaps:.1f} % of the rows, 'code' in 0.5 % of the rows"
     for streaming in (False, True):
@@ -570,10 +571,11 @@ def test_predict_that_fails_leaves_nothing(model, tmp_path):
 def test_unknown_categories_and_gaps_are_scored(model, folder):
     new = patients(rows=40, seed=2)
     plain = scores_of(model, write(new.assign(town=None), folder / "none.csv"))
-    chunks: Any = open_rows(model, write(new.assign(town="Wien"), folder / "wien.csv"), labels=False)
-    found = np.concatenate([block.scores for block in score_blocks(model, chunks)])
+    reading = open_rows(model, write(new.assign(town="Wien"), folder / "wien.csv"), labels=False).read()
+    found = np.concatenate([block.scores for block in score_blocks(model, reading)])
     np.testing.assert_array_equal(found, plain)
-    (said,) = chunks.unseen.sentences()
+    assert reading.unseen is not None
+    (said,) = reading.unseen.sentences()
     assert said == "column 'town' holds categories that training did not have in 100.0 % of the rows ('Wien')"
 
 
@@ -642,7 +644,7 @@ def test_a_map_that_is_linear_gives_a_plain_model(folder):
     frame[SICK] = np.where(frame["a"] + 0.1 * frame["b"] + rng.standard_normal(300) > 6, "yes", "no")
     path = write(frame, folder / "straight.csv")
     model = train(path, SICK, features=LinearFeatures(), n_splits=3)  # what "auto" takes when lines rank best
-    assert model.features is None
+    assert model.is_linear
     scaled = StandardScaler().fit_transform(frame[["a", "b"]])
     direction = AUCClassifier(model.training["l2"]).fit(scaled, frame[SICK]).coef_[0]
     cosine = direction @ model.standardised / np.linalg.norm(direction) / np.linalg.norm(model.standardised)
@@ -669,12 +671,12 @@ def test_what_a_reader_may_expect_is_the_corrected_auc(model, folder):
     names = ("corrected_auc", "corrected_auc_low", "corrected_auc_high")
     assert words.format(*(facts[name] for name in names)) in page
     assert f"showed {facts['cv_auc']:.3f}; picking the best flatters" in page
-    old = {name: value for name, value in facts.items() if not name.startswith("corrected")}
-    for training in (old, {**facts, "corrected_auc": None}):
-        page = re.sub("<[^>]*>", "", explanation_page(replace(model, training=training), model_name="m.json").html())
+    for low, high in ((None, None), (facts["corrected_auc_low"], facts["corrected_auc_high"])):
+        uncorrected = with_facts(model, corrected_auc=MeasuredAUC(None, low, high))
+        page = re.sub("<[^>]*>", "", explanation_page(uncorrected, model_name="m.json").html())
         assert words.format(*(facts[name] for name in ("cv_auc", "cv_auc_low", "cv_auc_high"))) in page
         assert "this may flatter a little, because the model was chosen by it" in page
-    assert expected_auc(replace(model, training={})) is None
+    assert expected_auc(replace(model, facts=None)) is None
 
 
 def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
@@ -682,9 +684,9 @@ def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
     rng = np.random.default_rng(1)
     y = np.arange(400) < 5
     frame = pd.DataFrame({"a": rng.standard_normal(400) + y, "b": rng.standard_normal(400), "sick": y})
-    nothing = dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"))
+    nothing = MeasuredAUC(None, None, None)
     trained = train(write(frame, tmp_path / "few.csv"), "sick", n_splits=2)
-    lacking = replace(trained, training={**trained.training, **nothing})
+    lacking = with_facts(trained, corrected_auc=nothing)
     save_model(lacking, tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").training["corrected_auc"] is None
 

@@ -12,15 +12,16 @@ from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.validation import Rows
+from vrspam.estimators.streams import StreamBlocks
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
-from vrspam.model_selection.block_source import BlocksInSequence
+from vrspam.model_selection.block_source import BlockFolds
 from vrspam.model_selection.compare import compare
 from vrspam.model_selection.cross_validate import CrossValidated, GridScores, cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut, in_range
 from vrspam.model_selection.maps_in_memory import MapsInMemory, learn_maps
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, RowsInMemory
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import ExactFit
@@ -40,10 +41,10 @@ def in_memory(X, y, weights=None) -> RowsInMemory:
     )
 
 
-def in_blocks(X, y, weights=None, most=10_000) -> BlocksInSequence:
+def in_blocks(X, y, weights=None, most=10_000) -> BlockFolds:
     starts = range(0, y.size, 70)
-    parts = [Rows(X[a : a + 70], y[a : a + 70], None if weights is None else weights[a : a + 70]) for a in starts]
-    return BlocksInSequence(parts, FOLDS, most)
+    parts = [(X[a : a + 70], y[a : a + 70], None if weights is None else weights[a : a + 70]) for a in starts]
+    return BlockFolds(StreamBlocks(AUCClassifierCV(), parts), FOLDS, most)
 
 
 CLASSES = np.array([0, 1])

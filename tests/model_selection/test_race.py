@@ -22,8 +22,8 @@ from vrspam.model_selection import choose_model, maps_in_memory
 from vrspam.model_selection import race as room
 from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.maps_in_memory import learn_maps
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import ClassMoments
 from vrspam.report.words.training import describe_step

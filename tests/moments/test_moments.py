@@ -444,6 +444,31 @@ def test_mixing_what_does_not_belong_together():
     assert a == before
 
 
+@pytest.mark.parametrize("scatter", [True, False])
+def test_moments_put_in_are_the_sum_and_keep_the_others(scatter):
+    X, y = make_data(60, 3)
+    y[:20] = 0  # the first part has one class
+    parts = [ClassMoments.from_data(X[a : a + 20], y[a : a + 20], scatter=scatter) for a in (0, 20, 40)]
+    before = [part.copy() for part in parts]
+    total = ClassMoments(scatter=scatter)
+    for part in parts:
+        assert total.put_in(part) is total
+    assert total == ClassMoments.from_data(X, y, scatter=scatter) == parts[0] + parts[1] + parts[2]
+    assert total.put_in(ClassMoments(scatter=scatter)) == ClassMoments.from_data(X, y, scatter=scatter)
+    total.update(X, y)  # writes to none of the parts
+    assert parts == before
+
+    whole = total.copy()
+    with pytest.raises(ValueError, match="features"):
+        total.put_in(ClassMoments.from_data(X[:, :2], y, scatter=scatter))
+    with pytest.raises(ValueError, match="Only two classes"):
+        total.put_in(ClassMoments.from_data(X, np.where(y == 1, 7, 8), scatter=scatter))
+    assert total == whole
+    declared = ClassMoments(classes=[0, 1], scatter=scatter).put_in(parts[0])
+    with pytest.raises(ValueError, match="Only two classes"):
+        declared.update(X, np.full(60, 7))
+
+
 @pytest.mark.parametrize(
     ("damage", "match"),
     [(np.nan, "NaN or infinity"), (np.inf, "NaN or infinity"), (1e200, "overflow")],

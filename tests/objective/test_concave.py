@@ -16,9 +16,9 @@ from toy_penalty import MCP as TextbookMCP
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds, VRSPAMClassifier, coef_path
 from vrspam._utils.validation import Rows
-from vrspam.estimators.exact import ExactSolver
 from vrspam.objective import MCP, SCAD, ElasticNet, Objective, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers import solve
+from vrspam.solvers.exact import FitSettings
 from vrspam.solvers.smooth import ProximalGradient
 
 KINDS = {"mcp": MCP, "scad": SCAD}
@@ -261,11 +261,11 @@ def test_it_does_not_matter_how_the_data_comes(name):
         "stream": model.fit_stream(blocks).coef_,
         "moments": model.fit_moments(moments).coef_,
     }
-    solver = ExactSolver(0.01, l1, 1e-15, 5000, PenaltyFamily(name))
+    settings = FitSettings(0.01, l1, 1e-15, 5000, PenaltyFamily(name))
     for container in (np.asarray, sparse.csr_array):
-        fit = solver.from_rows(Rows(container(X), y, weights), np.unique(y), "products")
+        fit = settings.fit_rows(Rows(container(X), y, weights), np.unique(y), "products")
         others[f"columns, {container.__name__}"] = fit.solution.w[None]
-    fit = solver.from_operator(moments.within, moments)  # products alone, as for wide streams and clusters
+    fit = settings.fit_within(moments.within, moments)  # products alone, as for wide streams and clusters
     others["products"] = fit.solution.w[None]
     for where, coef in others.items():
         np.testing.assert_allclose(coef, w, atol=1e-7, err_msg=where)

@@ -132,3 +132,12 @@ def test_rounding_of_the_covariance_makes_no_value_negative():
     """A Σ whose least eigenvalue has been rounded to -1e-17, at the w that fits δ exactly."""
     objective = Objective(SquaredPairLoss(0.5, np.ones(1), np.array([[-1e-17]]), np.zeros(1)), ElasticNet(0.0))
     assert objective.value(np.ones(1)) == 0.0
+
+
+def test_the_gradient_of_a_tilted_loss_is_that_of_its_value():
+    X, y = make_data(60, 3)
+    loss = SquaredPairLoss.from_moments(ClassMoments.from_data(X, y)).tilted(np.array([0.3, -2.0, 1.0]))
+    w = np.array([0.2, 0.1, -0.4])
+    step = 1e-6
+    slopes = [(loss.value_and_grad(w + e)[0] - loss.value_and_grad(w - e)[0]) / (2.0 * step) for e in step * np.eye(3)]
+    np.testing.assert_allclose(loss.value_and_grad(w)[1], slopes, rtol=1e-6)

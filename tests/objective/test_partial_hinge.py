@@ -11,7 +11,7 @@ from scipy.optimize import linprog, minimize
 
 from vrspam import ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss
-from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss
+from vrspam.objective.partial_hinge import PartialHingeLoss, SmoothedPartialLoss
 from vrspam.solvers import solve
 
 

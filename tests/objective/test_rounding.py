@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import AUCClassifier, ClassMoments, SlidingMoments, VRSPAMClassifier, coef_path
 from vrspam._utils.validation import Rows
-from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SquaredPairLoss, losses
+from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SquaredPairLoss, products
 from vrspam.pairs import LossChoice, Ranked
 from vrspam.solvers import exact, solve
 from vrspam.solvers.base import certify
@@ -429,7 +429,7 @@ def test_sparse_rows_far_from_the_origin_are_certified(block_bytes):
     X[:, 1:3] *= rng.random((60, 2)) < 0.2
     X[:, 3] = X[:, 0] + 1e-4 * (rng.standard_normal(60) + y)
     X[:, [0, 3]] += [1e6, -3e5]
-    with mock.patch.object(losses, "BLOCK_BYTES", block_bytes):
+    with mock.patch.object(products, "BLOCK_BYTES", block_bytes):
         model = AUCClassifier(1e-10).fit(sparse.csr_array(X), y)
     excess, gap = excess_and_gap(model, X, y)
     assert excess <= gap <= 1e-8

@@ -76,7 +76,7 @@ def test_the_report_comes_first_and_is_of_rows_that_were_not_trained_on(quick, t
     of_training_rows = make_pipeline(StandardScaler(), AUCClassifier()).fit(X, y == 0).score(X, y == 0)
     assert auc < of_training_rows - 0.003
     assert f"{auc:.3f}" in page.read_text("utf-8")
-    assert "of 100 pairs of a positive and a negative row" in captured.out
+    assert "Of 100 pairs of a row with diagnosis = malignant and a row with diagnosis = benign, " in captured.out
     assert len(captured.out.splitlines()) + len(captured.err.splitlines()) < 40
     assert opened == []  # nobody looks at a screen here
     assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0

@@ -30,7 +30,8 @@ from vrspam._utils.texts import number_labels, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.thresholds import wilson
-from vrspam.model.drawing import score_edges, value_labels
+from vrspam.pictures.column_axis import value_labels
+from vrspam.pictures.scores import score_edges
 from vrspam.plotting.bars import value_text
 from vrspam.plotting.style import BLUE, colours, mixed, new_figure, text_width
 

@@ -18,7 +18,7 @@ def listed(section: str) -> set[str]:
     return set(re.findall(r"^ {4,}([\w/]+\.py) ", text, flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("section", ["fit", "train", "export", "reproduce"])
+@pytest.mark.parametrize("section", ["fit", "fit_stream", "train", "export", "reproduce"])
 def test_the_page_names_modules_that_are_there(section):
     names = {name for name in listed(section) if "/" in name}
     assert names

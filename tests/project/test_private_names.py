@@ -113,7 +113,6 @@ ATTRIBUTES = {  # of other packages, and where there is a way to do without
         *("_cache_path", "_impl", "_index_name", "_load_index", "_save_data", "_save_index"),
         *("_source_stamp", "_version"),
     },
-    "distributed/_spark_blocks.py": {"_jdf"},
 }
 OF_PYTHON = {"_asdict", "_fields", "_replace", "_exit", "_getframe"}
 

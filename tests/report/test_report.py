@@ -8,19 +8,25 @@ import numpy as np
 import pytest
 from experiment_rows import fill
 
+from vrspam._utils.findings import Finding
 from vrspam.metrics.thresholds import NetBenefit
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.paper.publish import publish
-from vrspam.report.page import (
+from vrspam.report.blocks import (
+    Alerts,
+    Bullets,
+    Card,
     Cell,
-    Page,
-    bullets,
-    facts,
-    folded,
-    markdown_table,
-    paragraph,
-    table,
+    Facts,
+    Folded,
+    Grid,
+    Headline,
+    Paragraph,
+    Table,
+    all_noticed,
 )
+from vrspam.report.markdown import as_markdown
+from vrspam.report.page import Page
 from vrspam.report.pictures.decision import decision_curve
 from vrspam.report.pictures.learning import learning_curve
 from vrspam.report.pictures.several import several_curves, survival_curves
@@ -101,11 +107,11 @@ def test_text_is_escaped_everywhere():
     page = Page(evil, evil)
     page.add(
         evil,
-        paragraph(evil, code=evil),
-        bullets([evil]),
-        facts({evil: evil}),
-        table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil),
-        folded(evil),
+        Paragraph(evil, code=evil),
+        Bullets([evil]),
+        Facts({evil: evil}),
+        Table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil),
+        Folded(evil, []),
     )
     html = page.html()
     assert "<script>alert" not in html
@@ -120,13 +126,28 @@ def test_page_names_what_disagrees(written):
 
 
 def test_markdown_keeps_its_columns():
-    text = markdown_table(["a", "b"], [["x|y", Cell("1", 1.0, "note")]])
-    assert text.splitlines()[-1] == "| x/y | 1, note |"
+    text = as_markdown(Table(["a", "b"], [["x|y", Cell("1", 1.0, "note")]]))
+    assert text.splitlines()[-1] == r"| x\|y | 1, note |"
+
+
+def test_a_page_as_markdown_has_all_but_its_pictures():
+    alerts = Alerts("What to worry about", all_noticed(["look", Finding("leak", "severe", "'a*b' tells")]), "nothing")
+    first = Headline("AUC", 0.83456, 0.81, 0.86, "Of 100 pairs 83.", Facts({"rows": "300"}), alerts, source="DeLong")
+    page = Page("a|b", headline=first)
+    drawn = several_curves("ROC curves", {"a": (np.array([0.0, 1.0]), np.array([0.0, 1.0]))}, ("x", "y"))
+    page.add("Curves", Grid([drawn, Table(["rows", "lift"], [["top", Cell("2.3", 2.3)]], "Lift")]))
+    page.add("More", Folded("How", [Paragraph("<b>", code="x ``` y"), Card("Row 3", [Bullets(["one", "two"])])]))
+    assert page.markdown() == (
+        "# a\\|b\n\n**AUC: 0.835**, 95 % interval 0.810 to 0.860 (DeLong). Of 100 pairs 83.\n\n- **rows**: 300\n\n"
+        "**What to worry about**\n\n- **severe**: 'a\\*b' tells (`leak`)\n- **warning**: look\n\n"
+        "## Curves\n\nLift:\n\n| rows | lift |\n|---|--:|\n| top | 2.3 |\n\n"
+        "## More\n\n### How\n\n\\<b\\>\n\n````\nx ``` y\n````\n\n#### Row 3\n\n- one\n- two\n"
+    )
 
 
 def test_a_line_never_breaks_inside_an_option():
     page = Page("Notes", "")
-    page.add("Noticed", bullets(["<b> was left out; use --max-categories to keep it"]))
+    page.add("Noticed", Bullets(["<b> was left out; use --max-categories to keep it"]))
     assert "&lt;b&gt; was left out; use <code>--max-categories</code> to keep it" in page.html()
     assert "li code, p code, .n { white-space: nowrap; }" in page.html()
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 from scipy.stats import binomtest, norm
 from scipy.stats import t as student
@@ -38,7 +39,8 @@ from vrspam.metrics.comparison import holm
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.plotting import plot_reliability
-from vrspam.report.first_screen import headline
+from vrspam.report.first_screen import headline, worries
+from vrspam.report.html import as_html
 from vrspam.report.page import Page
 from vrspam.report.pages.evaluation import evaluation_page
 from vrspam.report.pages.report import report_page
@@ -86,7 +88,7 @@ def folder(tmp_path_factory):
     """Write the report of an awkward table."""
     folder = tmp_path_factory.mktemp("report")
     write(awkward(), folder / "awkward.csv")
-    assert main(command(folder)) == 0
+    assert main([*command(folder), "--markdown", str(folder / "r.md")]) == 0
     return folder
 
 
@@ -230,7 +232,7 @@ def test_rows_kept_from_training_are_scored_by_a_model_of_the_others(tmp_path):
     np.testing.assert_allclose(alone.coef, report.model.coef, rtol=1e-9)
     columns = [alone.schema.feature_names.index(name) for name in (EVIL, LONG, LONGER)]
     part = {row.number - 1: dict((name, value) for name, _, value in row.parts) for row in kept}
-    centre = alone.means.mean(axis=0)
+    centre = alone.of_columns.means.mean(axis=0)
     for place in places[::20]:
         for column, name in zip(columns, (EVIL, LONG, LONGER), strict=True):
             value = (numbers[place, [EVIL, LONG, LONGER].index(name)] - centre[column]) * alone.coef[column]
@@ -412,6 +414,32 @@ def test_names_stay_text(page):
     assert re.search(r"…[^<]*name B<", page)
 
 
+def test_the_page_as_markdown_has_the_same_sections_tables_and_names(folder, page):
+    rendered = MarkdownIt("commonmark").enable("table").render((folder / "r.md").read_text("utf-8"))
+    found, shown = Elements(rendered), Elements(page)
+    assert {tag for tag, _ in found.found} <= set(
+        ["h1", "h2", "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "table", "thead", "tbody", "tr", "th", "td"]
+    )
+    for tag in ("h1", "h2"):
+        assert re.findall(rf"<{tag}>(.*?)</{tag}>", rendered) == re.findall(
+            rf"<{tag}>(?:<bdi>)?(.*?)(?:</bdi>)?</{tag}>", page
+        )
+    assert rendered.count("<table>") == page.count('<table class="sortable">')
+    for name in (
+        EVIL,
+        RIGHT_TO_LEFT,
+        EMOJI,
+        "<b>bold</b>",
+        "שלום",
+        '"quoted"',
+        f"out <come> = {POSITIVE}",
+        LONG,
+        LONGER,
+    ):
+        assert name in found.text
+        assert name in shown.text
+
+
 def test_only_the_script_and_the_style_of_the_page_are_allowed(page):
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy
@@ -458,7 +486,7 @@ def test_training_writes_the_same_report(folder, tmp_path, capsys):
     data = command(folder)[1:-2]
     model, html = tmp_path / "m.json", tmp_path / "t.html"
     assert main(["train", *data, "--model", str(model), "--html", str(html)]) == 0
-    assert f"report               {html}" in capsys.readouterr().out
+    assert re.search(rf"^page +{re.escape(str(html))}$", capsys.readouterr().out, re.M)
     pages = [path.read_text("utf-8").partition("The command to do it again")[0] for path in (html, folder / "r.html")]
     assert pages[0] == pages[1]
     assert model.exists()
@@ -719,7 +747,7 @@ def test_the_interval_of_a_difference_is_sorted_and_written_as_a_number():
     positive, scores = scored(200)
     noise = np.random.default_rng(1).standard_normal((2, 200))
     found = compare_aucs(positive, {"a": scores, "b": scores + noise[0], "c": noise[1]})
-    _, tests = pair_tables("AUC", found)
+    tests = as_html(pair_tables("AUC", found)[1])
     for _, _, test, _ in found:
         cell = f'<td data-sort="{test.low!r}" class="number" data-numbers><span class="n">'
         assert f"{cell}{test.low:+.4f} to {test.high:+.4f}</span></td>" in tests
@@ -727,7 +755,7 @@ def test_the_interval_of_a_difference_is_sorted_and_written_as_a_number():
 
 def test_the_spoken_headline_names_the_measure():
     found = SimpleNamespace(auc=0.834, low=0.8, high=0.87)
-    drawn = headline("Concordance index", found, "", "", {}, [], "")
+    drawn = as_html(headline("Concordance index", found, "", {}, worries([])))
     assert 'aria-label="Concordance index: 0.834, interval 0.800 to 0.870, on a scale to 1."' in drawn
 
 

@@ -14,7 +14,8 @@ from tool_data import write
 from vrspam.cli import main
 from vrspam.metrics import AUCInterval, Estimate, calibration_measures
 from vrspam.model.outcome import Outcome
-from vrspam.report.page import paragraph
+from vrspam.report.blocks import Paragraph
+from vrspam.report.html import as_html
 from vrspam.report.pages.report import report_page
 from vrspam.report.pictures.bars import bars
 from vrspam.report.sections import model as section_of_model
@@ -134,7 +135,7 @@ def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):
 
 
 def test_an_option_is_not_broken_and_zero_has_no_sign():
-    assert "<code>--rows</code> 0" in paragraph("use --rows 0")
+    assert "<code>--rows</code> 0" in as_html(Paragraph("use --rows 0"))
     drawn = bars([("a", 0.5), ("b", -0.0001), ("c", -0.5)], "added")
     assert "-0.00<" not in drawn
     assert ">0.00<" in drawn

@@ -7,10 +7,9 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet, RidgeClassifier
 
 from vrspam import AUCClassifier, ClassMoments, kernels
-from vrspam.estimators.exact import choose_solver
 from vrspam.objective import LOSSES, Objective, SquaredPairLoss
 from vrspam.objective import ElasticNet as Penalty
-from vrspam.solvers import solve
+from vrspam.solvers import choose_solver, solve
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.gram import GramDescent, RidgePath, ridge_coefs
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient

@@ -21,6 +21,7 @@ from helpers import learned_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws_support import examples
+from tool_data import open_planned
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.texts import show_texts
@@ -34,7 +35,6 @@ from vrspam.tables.kinds.numbers import Numbers
 from vrspam.tables.kinds.times import Times
 from vrspam.tool import check, predict, train
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.table import open_labelled
 
 RNG = np.random.default_rng(0)
 Y = np.arange(400) % 2
@@ -76,8 +76,9 @@ def test_an_odd_cell_of_a_file_is_one_missing_value(tmp_path, odd, style, place,
     table.to_csv(tmp_path / "rows.csv", index=False)
     pq.write_table(pa.Table.from_pandas(table), tmp_path / "rows.parquet")
     for name in ("rows.csv", "rows.parquet"):
-        opened = open_labelled(tmp_path / name, TrainPlan("sick", streaming=streaming))
-        rows, positive = opened.load_rows()
+        opened = open_planned(tmp_path / name, TrainPlan("sick", streaming=streaming))
+        table = opened.as_table() if streaming else opened
+        rows, positive = table.rows, table.positive
         assert positive.size == 400
         amounts = np.asarray(rows.column("amount"), dtype=float)
         assert np.flatnonzero(np.isnan(amounts)).tolist() == [place]
@@ -98,7 +99,7 @@ def test_a_single_cell_in_another_form_is_the_same_number_in_every_reader(tmp_pa
     table.astype({"amount": "category"}).to_feather(tmp_path / "dictionary.feather")
     files = [tmp_path / f"{name}" for name in ("rows.csv", "rows.parquet", "dictionary.parquet", "dictionary.feather")]
     for rows in (*files, table, pl.from_pandas(table), pa.Table.from_pandas(table)):
-        read, _ = open_labelled(rows, TrainPlan("sick")).load_rows()
+        read = open_planned(rows, TrainPlan("sick")).rows
         amounts = np.asarray(read.column("amount"), dtype=float)
         np.testing.assert_allclose(amounts, [*AMOUNTS[:7], SINGLE[odd], *AMOUNTS[8:]], rtol=1e-12)
 
@@ -152,7 +153,7 @@ def test_views_of_text_that_is_numbers_are_read(tmp_path, kind, end):
     with pytest.warns(UserWarning, match="'amount' holds text that was read as numbers"):
         read = np.concatenate([X for X, _ in read_chunks(path, "sick")])
     np.testing.assert_allclose(read[:, 0], AMOUNTS, rtol=1e-12)
-    read, _ = open_labelled(path, TrainPlan("sick")).load_rows()
+    read = open_planned(path, TrainPlan("sick")).rows
     np.testing.assert_allclose(np.asarray(read.column("amount"), dtype=float), AMOUNTS, rtol=1e-12)
 
 
@@ -196,7 +197,7 @@ def test_long_zip_codes_are_names(library, tmp_path):
     schema = learned_schema(LIBRARIES[library]({"zip": codes, "age": Y + 0.5}))
     assert "54321-1234" in schema.categorical["zip"]
     pd.DataFrame({"zip": codes, "age": RNG.normal(size=400), "sick": Y}).to_csv(tmp_path / "rows.csv", index=False)
-    assert "12345-6789" in open_labelled(tmp_path / "rows.csv", TrainPlan("sick")).schema.categorical["zip"]
+    assert "12345-6789" in open_planned(tmp_path / "rows.csv", TrainPlan("sick")).schema.categorical["zip"]
     amounts = [f"{value:.2f}" for value in AMOUNTS]  # among other numbers it is a mistake
     schema = learned_schema(LIBRARIES[library]({"amount": [*amounts[:-1], "12345-6789"], "age": Y + 0.5}))
     assert schema.numeric == ("amount", "age")
@@ -285,6 +286,6 @@ def test_a_file_with_a_long_cell_is_read_in_no_time(tmp_path):
     days[5] += " " * 150_000 + "x"
     pl.DataFrame({"day": days, "age": RNG.normal(size=400), "sick": Y}).write_csv(tmp_path / "rows.csv")
     started = time.process_time()
-    opened = open_labelled(tmp_path / "rows.csv", TrainPlan("sick"))
+    opened = open_planned(tmp_path / "rows.csv", TrainPlan("sick"))
     assert time.process_time() - started < 20.0
     assert isinstance(opened.schema.readings["day"], Dates)

@@ -215,4 +215,4 @@ def test_no_file_but_the_named_ones_is_needed_for_a_kind():
     """`Times` is known by its own file and the list alone, and by what reads columns whose type is times."""
     source = Path(kinds.__file__).resolve().parents[2]
     naming = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "kinds.times" in path.read_text()}
-    assert naming == {"tables/kinds/__init__.py", "tables/kinds/dates.py", "data/request.py"}
+    assert naming == {"tables/kinds/__init__.py", "tables/kinds/dates.py", "data/first_look.py"}

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tool_data import patients, write
+from tool_data import open_planned, patients, write
 
 from vrspam._utils.findings import text_of
 from vrspam.cli import main
@@ -21,7 +21,6 @@ from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.parts import CategoryPart, CurvePart
 from vrspam.tool import evaluate, evaluation, load_model, predict, save_model, train
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.table import open_labelled
 
 OPENED: list[str] = []
 sys.addaudithook(lambda event, details: OPENED.append(str(details[0])) if event == "open" else None)
@@ -134,15 +133,16 @@ def test_maps_get_the_columns_as_they_are(tmp_path, end):
     assert model.training["map"] == "additive"
     expected = AdditiveFeatures(random_state=0).fit(frame.drop(columns="sick"))
     assert list(expected.feature_names_in_) == list(model.schema.columns)
-    assert model.features
-    for found, wanted in zip(model.features.effects, expected.encoders_, strict=True):
+    assert not model.is_linear
+    for found, wanted in zip(model.parts.effects, expected.encoders_, strict=True):
         if isinstance(found, CurvePart) and isinstance(wanted, Curves):
             np.testing.assert_array_equal(found.nodes, wanted.nodes)
         else:
             assert isinstance(found, CategoryPart)
             assert isinstance(wanted, Indicators)
             assert tuple(found.values) == wanted.categories
-    rows, positive = open_labelled(path, TrainPlan("sick")).load_rows()
+    table = open_planned(path, TrainPlan("sick"))
+    rows, positive = table.rows, table.positive
     assert isinstance(rows, pa.Table)
     assert positive.sum() == (frame["sick"] == "yes").sum()
     assert [str(kind) for kind in rows.schema.types] == ["double", "double", "double", "string"]
@@ -156,8 +156,8 @@ def test_rows_that_cannot_be_used_are_named_where_they_are(tmp_path):
     with pytest.raises(DataError, match=r"rows\.csv, block 1, line 12: column 'age' is infinite"):
         train(path, "sick", features="additive")
     with pytest.warns(UserWarning, match="left out 1 broken"):
-        opened = open_labelled(path, TrainPlan("sick", skip_errors=True))
-    assert (opened.load_rows()[1].size, opened.unlabelled) == (58, 1)
+        opened = open_planned(path, TrainPlan("sick", skip_errors=True))
+    assert (opened.positive.size, opened.origin.unlabelled) == (58, 1)
 
 
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # tested elsewhere
@@ -168,7 +168,7 @@ def test_a_linear_map_with_categories_becomes_a_plain_model_that_scores_the_same
     frame = patients(300).drop(columns=["patient", "cholesterol, mg/dl"])
     path = write(frame, tmp_path / "p.csv")
     model = train(path, "sick", n_splits=3, features=LinearFeatures())
-    assert model.features is None
+    assert model.is_linear
     save_model(model, tmp_path / "m.json")
     found = load_model(tmp_path / "m.json")
     columns = list(model.schema.columns)
@@ -177,7 +177,7 @@ def test_a_linear_map_with_categories_becomes_a_plain_model_that_scores_the_same
     positive, scores = evaluation.score_file(found, path)
     np.testing.assert_allclose(scores, oracle.decision_function(frame[columns]), atol=1e-9)
     means = pd.get_dummies(frame[columns], prefix_sep="=", dtype=float).groupby(positive).mean()
-    np.testing.assert_allclose(found.means, means, rtol=1e-9)
+    np.testing.assert_allclose(found.of_columns.means, means, rtol=1e-9)
     assert evaluate(found, positive, scores).n == 300
 
 

@@ -22,6 +22,7 @@ import pyarrow.csv
 import pytest
 from messy_files import base, clean, text_of
 from sklearn.metrics import roc_auc_score
+from tool_data import open_planned
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam._utils.atomic import replacing
@@ -36,8 +37,7 @@ from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.tool import evaluate, load_model, predict, save_model, train
 from vrspam.tool.folds import make_folds
-from vrspam.tool.plan import TrainPlan
-from vrspam.tool.table import open_labelled
+from vrspam.tool.plan import ReportPlan, TrainPlan
 
 LINEAR = ["--features", "linear", "--folds", "2"]
 FAST: dict[str, Any] = {"features": "linear", "n_splits": 2}
@@ -230,9 +230,9 @@ def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):
 
 def test_some_rows_of_a_table_keep_their_other_columns():
     table = clean("year", "month").assign(code=[f"r{k:03d}x" for k in range(200)])
-    opened = open_labelled(table, TrainPlan("sick"), keep=["code"])
+    opened = open_planned(table, ReportPlan("sick", by=["code"]))
     places = np.array([150, 3, 77])
-    assert opened.take(places).kept["code"].to_pylist() == table["code"].iloc[places].tolist()
+    assert opened.take(places).raw["code"].to_pylist() == table["code"].iloc[places].tolist()
 
 
 def test_the_standard_input_leaves_room_on_the_disk(tmp_path, monkeypatch):
@@ -389,10 +389,9 @@ def test_evaluate_counts_rows_by_their_weights(visits, tmp_path, capsys):
 
 def test_groups_stay_together(visits):
     path, table = visits
-    opened = open_labelled(path, TrainPlan("sick", groups="patient"))
+    opened = open_planned(path, TrainPlan("sick", groups="patient"))
     assert "patient" not in opened.schema.columns
-    assert opened.loaded is not None
-    splits = list(make_folds(opened, opened.loaded[1], 5, 0).split(None))
+    splits = list(make_folds(opened, TrainPlan("sick", groups="patient")).split(None))
     assert len(splits) == 5
     patients = table["patient"].to_numpy()
     for inside, outside in splits:
@@ -404,12 +403,11 @@ def test_groups_stay_together(visits):
 
 def test_folds_look_forward(visits):
     path, table = visits
-    opened = open_labelled(path, TrainPlan("sick", time="day", drop=["patient"]))
+    opened = open_planned(path, TrainPlan("sick", time="day", drop=["patient"]))
     assert opened.schema.columns == ("age", "risk", "weight")
     days = pd.to_datetime(table["day"], format="%d.%m.%Y").to_numpy()
-    assert opened.loaded is not None
     assert opened.time is not None
-    splits = forward_folds(opened.time, opened.loaded[1], 4)
+    splits = forward_folds(opened.time, opened.positive, 4)
     assert len(splits) == 4
     for inside, outside in splits:
         assert days[inside].max() < days[outside].min()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 from helpers import pairwise_auc
 from scipy.special import expit, logit
 from scipy.stats import norm
 
+from vrspam.data.table import Table
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool.folds import make_folds
@@ -20,9 +18,7 @@ from vrspam.tool.plan import TrainPlan
 @pytest.mark.parametrize(("smaller", "expected"), [(4, 2), (5, 2), (6, 3), (9, 4), (10, 5), (40, 5)])
 def test_every_fold_has_two_rows_of_each_class(smaller, expected):
     positive = np.arange(100) < smaller
-    nothing = dict.fromkeys(("groups", "time", "whole", "times", "weights"))
-    table: Any = SimpleNamespace(**nothing, positive="yes", plan=TrainPlan("sick"))
-    folds = make_folds(table, positive, 5, seed=0)
+    folds = make_folds(Table(None, positive=positive, label="yes"), TrainPlan("sick"))
     counts = np.array([positive[inside].sum() for _, inside in folds.split(positive, positive)])
     assert (counts.size, folds.get_n_splits()) == (expected, expected)
     assert counts.min() >= 2

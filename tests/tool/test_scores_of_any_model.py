@@ -359,15 +359,17 @@ def said(capsys, *words, code=0):
 def test_words_of_the_terminal(path, capsys):
     out = said(capsys, "evaluate", path, "--target", "sick", "--scores", "new,old,noise").splitlines()
     auc = {name: f"{roc_auc_score(SICK, FRAME[name]):.4f}" for name in COLUMNS}
-    assert out[0] == "new:"
     told = [" ".join(line.split()) for line in out]
-    assert told[1] == f"rows 600, of which {SICK.sum()} positive ({SICK.mean():.2%}: sick = yes)"
-    assert told[2].startswith(f"AUC {auc['new']}, 95 % interval ")
+    assert told[0] == f"new has the highest AUC, {auc['new']}; it ranks better than old and noise by more than chance."
+    assert told[2:4] == ["rows 600", f"rows with sick = yes {SICK.sum()} ({100 * SICK.mean():.1f} %)"]
+    place = told.index("new")
+    assert told[place + 1].startswith(f"AUC {auc['new']}, 95 % interval ")
     assert "scores all values lie between 0 and 1, so they are taken as probabilities" in told
-    tests = [line for line in out if " minus " in line]
-    assert len(tests) == 3
-    assert all(", adjusted p = " in line and line.endswith("(DeLong, paired)") for line in tests)
-    assert out[-1] == f"new has the highest AUC, {auc['new']}; it ranks better than old and noise by more than chance."
+    assert "Paired tests; adjusted: for 3 pairs, by Holm's method" in told
+    tests = [line for line in told if " minus " in line]
+    assert [line.partition(" +")[0] for line in tests] == ["new minus old", "new minus noise", "old minus noise"]
+    aucs = told.index("scores AUC 95 % interval")
+    assert dict(line.split()[:2] for line in told[aucs + 1 : aucs + 4]) == auc
 
 
 def test_json_of_one_column_is_flat_and_of_several_nested(path, capsys):
@@ -412,8 +414,8 @@ def test_compare_takes_any_mixture(path, tmp_path, capsys):
     html = tmp_path / "both.html"
     mixture = [tmp_path / "ours.json", "column:new", "column:noise"]
     out = said(capsys, "compare", *mixture, path, "--target", "sick", "--html", html)
-    assert out.startswith("ours.json  AUC ")
-    assert "new minus noise: difference +" in out
+    assert re.search(r"^ours\.json +0\.\d{4}  0\.", out, re.M)
+    assert re.search(r"^  new minus noise +\+0\.\d{4}  \+", out, re.M)
     assert "ours.json, new and noise on scored.csv" in html.read_text("utf-8")
     values = json.loads(said(capsys, "compare", *mixture[:2], path, "--max-fpr", "0.2", "--json"))
     assert values["p_value"] == pytest.approx(
@@ -561,7 +563,7 @@ def test_groups_that_do_not_differ_are_said_too(tmp_path, capsys):
     pd.DataFrame(table).to_csv(tmp_path / "scored.csv", index=False)
     command = ["evaluate", str(tmp_path / "scored.csv"), "--target", "sick", "--scores", "score", "--by", "clinic"]
     assert main(command) == 0
-    assert "no level of clinic differs from the other rows by more than chance" in " ".join(
+    assert "No level of clinic differs from the other rows by more than chance" in " ".join(
         capsys.readouterr().out.split()
     )
 
@@ -662,7 +664,7 @@ def test_pages_words_and_json_of_times_and_strata(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "concordance index" in told
     assert "known to have had died = yes first" in told
-    assert "no level of sex" in told
+    assert "No level of sex" in told
     text = page.read_text()
     for part in (
         "How long rows stay free of the event",

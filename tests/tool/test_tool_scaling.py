@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from vrspam.checks.coded import CodedColumns
 from vrspam.checks.leak import Leak
 from vrspam.checks.seen import Seen
 from vrspam.data import Schema
+from vrspam.data.table import Origin, Table
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.model_selection.hashing import HashFolds
 from vrspam.moments.class_moments import spread
@@ -64,10 +64,10 @@ def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
     undone = undo_linear_map(features, [], coef, 0.7, features.transform(X[:2]), np.ones(3))
     assert undone is not None
-    slopes, intercept = undone["coef"], undone["intercept"]
+    slopes, intercept = undone.coef, undone.intercept
     np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
     np.testing.assert_allclose(X @ slopes + intercept, StandardScaler().fit_transform(X) @ coef + 0.7, atol=1e-9)
-    np.testing.assert_allclose(undone["deviations"], X.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(undone.deviations, X.std(axis=0), rtol=1e-9)
 
 
 def test_categories_and_constants_of_a_plain_linear_map():
@@ -77,9 +77,9 @@ def test_categories_and_constants_of_a_plain_linear_map():
     for j, coef in enumerate(np.eye(4)):
         undone = undo_linear_map(features, [("x", "y")], coef, 0.0, features.transform(frame), np.ones(4))
         assert undone is not None
-        column = encoded @ undone["coef"] + undone["intercept"]
+        column = encoded @ undone.coef + undone.intercept
         np.testing.assert_allclose(column, features.transform(frame)[:, j], atol=1e-12)
-        np.testing.assert_allclose(undone["means"], encoded, atol=1e-12)
+        np.testing.assert_allclose(undone.means, encoded, atol=1e-12)
     given = np.ones(4), 0.0, features.transform(frame), np.ones(4)
     assert undo_linear_map(features, [("y", "x")], *given) is None  # the coefficients would get the wrong names
     assert undo_linear_map(features, [("x",)], *given) is None
@@ -127,11 +127,7 @@ def test_a_column_that_knows_the_answer_is_named(kind, width):
         rows = pa.table({name: pa.array(rows[:, j], from_pandas=True) for j, name in enumerate(names)})
     leaks = []
     for labels in (positive, np.roll(positive, 1)):
-        table: Any = SimpleNamespace(
-            load_rows=lambda labels=labels: (rows, labels),
-            **{"schema": schema, "times": None, "kept": {}, "notes": ()},
-            chunks=SimpleNamespace(source=SimpleNamespace(reader=SimpleNamespace(tabular=kind == "table"))),
-        )
+        table = Table(rows, schema, labels, origin=Origin(has_names=kind == "table"))
         leaks.append(list(Leak().look(Seen(table, TrainPlan("y", groups="none")))))
     assert [one.columns for one in leaks[0]] == [(schema.columns[4],)]
     assert "(AUC 1.000)" in leaks[0][0]

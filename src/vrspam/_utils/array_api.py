@@ -32,21 +32,27 @@ def device_namespace(array: Any) -> Any:
     if hasattr(array, "columns") or not hasattr(array, "shape"):
         return None
     try:
-        from sklearn.utils._array_api import get_namespace  # not public, and knows the most libraries
+        library = _finder_of_libraries()(array)
+    except (AttributeError, TypeError):  # a container that is not an array, such as a series
+        return None
+    if isinstance(library, tuple):  # scikit-learn tells too whether it knows the library
+        library = library[0]
+    if library is np or library.__name__.split(".")[-1] == "numpy":
+        return None
+    _LIBRARIES[type(array)] = library
+    return library
+
+
+def _finder_of_libraries() -> Callable[[Any], Any]:
+    """The function that names the library of an array: the one that is there and knows the most."""
+    try:
+        from sklearn.utils._array_api import get_namespace  # not public
     except ImportError:
         try:
             from array_api_compat import array_namespace as get_namespace  # type: ignore[import-not-found]
         except ImportError:  # what has no such method (PyTorch) is then copied to the host
             get_namespace = operator.methodcaller("__array_namespace__")
-    try:
-        found = get_namespace(array)
-    except (AttributeError, TypeError):  # a container that is not an array, such as a series
-        return None
-    xp = found[0] if isinstance(found, tuple) else found
-    if xp is np or xp.__name__.split(".")[-1] == "numpy":
-        return None
-    _LIBRARIES[type(array)] = xp
-    return xp
+    return get_namespace
 
 
 def on_host(array: Any) -> np.ndarray:
@@ -54,8 +60,10 @@ def on_host(array: Any) -> np.ndarray:
     if isinstance(array, np.ndarray):
         return array
     library = type(array).__module__.split(".")[0]
-    if library in ("torch", "cupy"):  # also if dispatch is off
-        return array.cpu().numpy() if library == "torch" else array.get()
+    if library == "torch":  # also if dispatch is off
+        return array.cpu().numpy()
+    if library == "cupy":
+        return array.get()
     try:
         return np.asarray(array)
     except (RuntimeError, TypeError, ValueError):  # it is not on the host
@@ -66,10 +74,10 @@ def on_host(array: Any) -> np.ndarray:
 
 def beside(values: Any, X: Any) -> Any:
     """Return `values` as an array of the same library and on the same device as X."""
-    xp, there = device_namespace(X), X.device
-    if device_namespace(values) is xp and values.device == there:
+    xp = device_namespace(X)
+    if device_namespace(values) is xp and values.device == X.device:
         return values
-    return xp.asarray(on_host(values), device=there)
+    return xp.asarray(on_host(values), device=X.device)
 
 
 def checked_rows(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
@@ -99,8 +107,10 @@ def labels_of(y: Any, weights: Any = None) -> np.ndarray:
     """Return the sorted labels of the rows with a positive weight, on the host."""
     xp = device_namespace(y)
     if xp is None:
-        return np.unique(np.asarray(y) if weights is None else np.asarray(y)[on_host(weights) > 0])
-    y = y if weights is None else y[beside(weights, y) > 0]
+        labels = np.asarray(y)
+        return np.unique(labels if weights is None else labels[on_host(weights) > 0])
+    if weights is not None:
+        y = y[beside(weights, y) > 0]
     if y.shape[0] and not xp.isdtype(y.dtype, "bool"):
         low, high = xp.min(y), xp.max(y)
         if bool(xp.all((y == low) | (y == high))):  # two labels need no sorting
@@ -113,7 +123,9 @@ def is_label(y: Any, label: Any, X: Any) -> Any:
     if device_namespace(y) is None:
         member = np.asarray(y) == label
         return member if device_namespace(X) is None else beside(member, X)
-    return beside(y == (label.item() if hasattr(label, "item") else label), X)
+    if hasattr(label, "item"):  # a number of NumPy
+        label = label.item()
+    return beside(y == label, X)
 
 
 def row_blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -163,14 +175,16 @@ def shifted_solver(matrix: Any, shifts: np.ndarray) -> Callable[[np.ndarray], np
     import torch
 
     d = matrix.shape[0]
-    each, factors, failed = max(1, BLOCK_BYTES // (8 * d * d)), [], []
+    step = max(1, BLOCK_BYTES // (8 * d * d))  # factors that are computed at a time
     identity = torch.eye(d, dtype=matrix.dtype, device=matrix.device)
-    for start in range(0, len(shifts), each):
-        some = beside(shifts[start : start + each], matrix)[:, None, None]
-        factor, info = torch.linalg.cholesky_ex(matrix + some * identity)
+    factors = []
+    codes = []  # 0 for a factor that there is
+    for start in range(0, len(shifts), step):
+        block = beside(shifts[start : start + step], matrix)[:, None, None]
+        factor, code = torch.linalg.cholesky_ex(matrix + block * identity)
         factors.append(factor)
-        failed.append(info)
-    if bool(torch.any(torch.cat(failed) != 0)):
+        codes.append(code)
+    if bool(torch.any(torch.cat(codes) != 0)):
         return None
 
     def solve(b: np.ndarray) -> np.ndarray:
@@ -192,37 +206,75 @@ def choose(labels: np.ndarray, second: Any) -> Any:
 def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
     """The AUC of every column of scores, on their device; ties count one half. The smaller class is sorted."""
     xp = device_namespace(scores)
-    above = beside(positive, scores)
-    c = None if weights is None else xp.astype(beside(weights, scores), xp.float64)
-    present = xp.ones_like(above) if c is None else c > 0
-    few, many = xp.nonzero(above & present)[0], xp.nonzero(~above & present)[0]
-    if few.shape[0] == 0 or many.shape[0] == 0:
+    positive = beside(positive, scores)
+    counts = xp.ones_like(positive)  # rows that count
+    if weights is not None:
+        weights = xp.astype(beside(weights, scores), xp.float64)
+        counts = weights > 0
+    positives = xp.nonzero(positive & counts)[0]
+    negatives = xp.nonzero(~positive & counts)[0]
+    if positives.shape[0] == 0 or negatives.shape[0] == 0:
         return np.full(scores.shape[1], np.nan)
     if bool(xp.any(xp.isnan(scores))):
         raise ValueError("scores contains NaN, which has no rank; remove or impute those rows.")
-    if swapped := few.shape[0] > many.shape[0]:
-        few, many = many, few
-    of_few: Any = None
-    of_many: Any = None
-    if c is not None:  # products of the largest weights stay within range
-        of_few, of_many = (part / xp.max(part) for part in (xp.take(c, few), xp.take(c, many)))
-    lines, wins = xp.matrix_transpose(scores), []
-    step = max(1, BLOCK_BYTES // (8 * scores.shape[0]))
-    for start in range(0, scores.shape[1], step):
-        some = lines[start : min(start + step, lines.shape[0]), :]
-        sorted_lines, values = (xp.take(some, side, axis=1) for side in (few, many))
-        order = None if c is None else xp.argsort(sorted_lines, axis=1)
-        sorted_lines = xp.sort(sorted_lines, axis=1)
+
+    positives_are_fewer = positives.shape[0] <= negatives.shape[0]
+    few, many = (positives, negatives) if positives_are_fewer else (negatives, positives)
+    if weights is None:
+        pairs = float(few.shape[0] * many.shape[0])
+        twice_won_by_many = _twice_won(scores, few, many)
+    else:
+        few_weights = _up_to_one(xp, xp.take(weights, few))
+        many_weights = _up_to_one(xp, xp.take(weights, many))
+        pairs = float(xp.sum(few_weights) * xp.sum(many_weights))
+        twice_won_by_many = _twice_won_by_weight(scores, few, many, few_weights, many_weights)
+    if positives_are_fewer:
+        return np.clip((2.0 * pairs - twice_won_by_many) / (2.0 * pairs), 0.0, 1.0)
+    return np.clip(twice_won_by_many / (2.0 * pairs), 0.0, 1.0)
+
+
+def _up_to_one(xp: Any, weights: Any) -> Any:
+    """Weights divided by the largest, so that products of two stay within range."""
+    return weights / xp.max(weights)
+
+
+def _twice_won(scores: Any, few: Any, many: Any) -> np.ndarray:
+    """For each column of scores, twice the pairs of two classes in which the row of the larger class is above."""
+    xp = device_namespace(scores)
+    won = []
+    for lines in _blocks_of_columns(scores):
+        sorted_lines = xp.sort(xp.take(lines, few, axis=1), axis=1)
+        values = xp.take(lines, many, axis=1)
         for j in range(values.shape[0]):
-            low, high = (xp.searchsorted(sorted_lines[j, :], values[j, :], side=side) for side in ("left", "right"))
-            if order is None:
-                wins.append(xp.sum(low + high))
-            else:
-                below = xp.cumulative_sum(xp.take(of_few, order[j, :]), include_initial=True)
-                wins.append(xp.sum((xp.take(below, low) + xp.take(below, high)) * of_many))
-    pairs = few.shape[0] * many.shape[0] if c is None else float(xp.sum(of_few) * xp.sum(of_many))
-    of_larger = on_host(xp.stack(wins)).astype(np.float64)
-    return np.clip((of_larger if swapped else 2.0 * pairs - of_larger) / (2.0 * pairs), 0.0, 1.0)
+            low = xp.searchsorted(sorted_lines[j, :], values[j, :], side="left")
+            high = xp.searchsorted(sorted_lines[j, :], values[j, :], side="right")
+            won.append(xp.sum(low + high))
+    return on_host(xp.stack(won)).astype(np.float64)
+
+
+def _twice_won_by_weight(scores: Any, few: Any, many: Any, few_weights: Any, many_weights: Any) -> np.ndarray:
+    """The same, with products of weights in place of pairs."""
+    xp = device_namespace(scores)
+    won = []
+    for lines in _blocks_of_columns(scores):
+        lines_of_few = xp.take(lines, few, axis=1)
+        order = xp.argsort(lines_of_few, axis=1)
+        sorted_lines = xp.sort(lines_of_few, axis=1)
+        values = xp.take(lines, many, axis=1)
+        for j in range(values.shape[0]):
+            low = xp.searchsorted(sorted_lines[j, :], values[j, :], side="left")
+            high = xp.searchsorted(sorted_lines[j, :], values[j, :], side="right")
+            below = xp.cumulative_sum(xp.take(few_weights, order[j, :]), include_initial=True)
+            won.append(xp.sum((xp.take(below, low) + xp.take(below, high)) * many_weights))
+    return on_host(xp.stack(won)).astype(np.float64)
+
+
+def _blocks_of_columns(scores: Any) -> Iterator[Any]:
+    """Columns of scores as lines, some at a time."""
+    lines = device_namespace(scores).matrix_transpose(scores)
+    step = max(1, BLOCK_BYTES // (8 * scores.shape[0]))
+    for start in range(0, lines.shape[0], step):
+        yield lines[start : min(start + step, lines.shape[0]), :]
 
 
 def padded(array: np.ndarray, size: int, axes: tuple[int, ...] | None = None) -> np.ndarray:

@@ -106,7 +106,8 @@ def _keep_mode(target: Path, temporary: Path) -> None:
         old = os.stat(target)
     except FileNotFoundError:
         return
-    mode, new = stat.S_IMODE(old.st_mode), os.stat(temporary)
+    new = os.stat(temporary)
+    mode = stat.S_IMODE(old.st_mode)
     if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         try:
             os.chown(temporary, old.st_uid, old.st_gid)

@@ -93,7 +93,7 @@ def blas_threads(most: int | None = None, *, columns: int | None = None, square:
     threads, and twice as slow if several libraries (NumPy, SciPy, PyTorch) keep idle threads spinning.
     """
     if columns is not None:
-        most = 1 if columns <= NARROW else FEW if square and columns <= SMALL else None
+        most = _threads_for(columns, square)
     if most is None:
         yield
         return
@@ -106,6 +106,15 @@ def blas_threads(most: int | None = None, *, columns: int | None = None, square:
             _limits.change(limit, None)
     finally:  # an interrupt may have cut the first one short
         _limits.change(limit, None)
+
+
+def _threads_for(columns: int, square: bool) -> int | None:
+    """The most threads that make a product quicker; None where all do."""
+    if columns <= NARROW:
+        return 1
+    if square and columns <= SMALL:
+        return FEW
+    return None
 
 
 def blas_thread_count() -> int:
@@ -125,7 +134,8 @@ class TwoSteps:
     def __init__(self, whitening: np.ndarray, first: int):
         rest = whitening[first:, first:]
         above = linalg.solve_triangular(rest, whitening[:first, first:].T, trans="T", check_finite=False).T
-        self.first, self.last = first, np.ascontiguousarray(rest)
+        self.first = first
+        self.last = np.ascontiguousarray(rest)
         self._start = np.hstack([whitening[:first, :first], above])
 
     def begin(self, rows: np.ndarray, out: np.ndarray) -> None:
@@ -135,6 +145,7 @@ class TwoSteps:
 
     def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Write rows @ A @ B to `out`."""
-        self.begin(rows, begun := np.empty(out.shape))
+        begun = np.empty(out.shape)
+        self.begin(rows, begun)
         out[:, : self.first] = begun[:, : self.first]
         np.matmul(begun[:, self.first :], self.last, out=out[:, self.first :])

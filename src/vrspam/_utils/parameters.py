@@ -36,12 +36,13 @@ def Interval(
     """Numbers between two bounds, or beyond one of them."""
     above, left = (operator.ge, "[") if closed in ("left", "both") else (operator.gt, "(")
     below, right = (operator.le, "]") if closed in ("right", "both") else (operator.lt, ")")
-    least, most = -np.inf if low is None else low, np.inf if high is None else high
-    name, ends = ("an int", (least, most)) if kind is Integral else ("a float", (float(least), float(most)))
-    return Rule(
-        f"{name} in the range {left}{ends[0]}, {ends[1]}{right}",
-        lambda value: isinstance(value, kind) and bool(above(value, least) and below(value, most)),
-    )
+    least = -np.inf if low is None else low
+    most = np.inf if high is None else high
+    if kind is Integral:
+        words = f"an int in the range {left}{least}, {most}{right}"
+    else:
+        words = f"a float in the range {left}{float(least)}, {float(most)}{right}"
+    return Rule(words, lambda value: isinstance(value, kind) and bool(above(value, least) and below(value, most)))
 
 
 def StrOptions(options: Iterable[str]) -> Rule:
@@ -59,8 +60,9 @@ def HasMethods(*methods: str) -> Rule:
 
 def Instance(kind: type) -> Rule:
     """An object of this type."""
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    name = "int" if kind is Integral else "float" if kind is Real else name
+    abstract: dict[type, str] = {Integral: "int", Real: "float"}
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    name = abstract.get(kind, f"{module}{kind.__qualname__}")
     return Rule(f"an instance of {name!r}", lambda value: isinstance(value, kind))
 
 
@@ -90,24 +92,24 @@ _NAMED: dict[Any, tuple[Rule, ...]] = {
 }
 
 
-def rules_of(given: Any) -> tuple[Rule, ...]:
+def rules_of(entry: Any) -> tuple[Rule, ...]:
     """The rules that an entry of `_parameter_constraints` stands for."""
-    if isinstance(given, Rule):
-        return (given,)
-    if isinstance(given, Mapping):  # its names, of which there may be more by now
-        return (StrOptions(given),)
-    return _NAMED[given]
+    if isinstance(entry, Rule):
+        return (entry,)
+    if isinstance(entry, Mapping):  # its names, of which there may be more by now
+        return (StrOptions(entry),)
+    return _NAMED[entry]
 
 
 def check_parameters(estimator: Any) -> None:
     """Refuse the first parameter that satisfies none of its rules in `_parameter_constraints`, if it has any."""
     owner = type(estimator).__name__
     for name, value in estimator.get_params(deep=False).items():
-        each: list[Rule] = []
-        for given in estimator._parameter_constraints.get(name, ()):
-            each += rules_of(given)
-        if each and not any(rule.accepts(value) for rule in each):
-            *first, last = (rule.words for rule in each)
+        rules: list[Rule] = []
+        for entry in estimator._parameter_constraints.get(name, ()):
+            rules += rules_of(entry)
+        if rules and not any(rule.accepts(value) for rule in rules):
+            *first, last = (rule.words for rule in rules)
             words = f"{', '.join(first)} or {last}" if first else last
             raise InvalidParameter(f"The {name!r} parameter of {owner} must be {words}. Got {value!r} instead.")
 
@@ -163,6 +165,8 @@ def links_to_documentation(kind: type[Class]) -> type[Class]:
 
 def public_name(kind: type) -> str:
     """The name under which users import a class: estimators from the package, others from their subpackage."""
-    package, _, rest = kind.__module__.partition(".")
-    room = rest.partition(".")[0]
-    return f"{package}.{kind.__name__}" if room == "estimators" else f"{package}.{room}.{kind.__name__}"
+    package, _, below = kind.__module__.partition(".")
+    room = below.partition(".")[0]
+    if room == "estimators":
+        return f"{package}.{kind.__name__}"
+    return f"{package}.{room}.{kind.__name__}"

@@ -21,8 +21,10 @@ class StatusLine:
     def __init__(
         self, label: str, total: int | None = None, *, bar: bool = True, transient: bool = False, enabled: bool = True
     ) -> None:
-        self.label, self.text, self._stays = label, "", enabled and not transient
-        self._drawn = -math.inf
+        self.label = label
+        self.text = ""
+        self._stays = enabled and not transient
+        self._drawn_at = -math.inf
         self._rich = _rich_line(label, total, bar, transient) if enabled else None
         self.moves = self._rich is not None  # else it is printed at the end, if at all
 
@@ -42,8 +44,9 @@ class StatusLine:
         self.text = text
         if self._rich:
             now = time.monotonic()
-            due = now - self._drawn >= 0.1
-            self._drawn = now if due else self._drawn
+            due = now - self._drawn_at >= 0.1
+            if due:
+                self._drawn_at = now
             self._rich.update(self._rich.task_ids[0], completed=done, total=total, text=text, refresh=due)
 
     def message(self, text: str) -> None:
@@ -59,9 +62,11 @@ class Progress(StatusLine):
 
     def __init__(self, label: str, total: int | None, unit: str, enabled: bool = True) -> None:
         super().__init__(label, total, enabled=enabled)
-        self.total, self.unit = total, unit
+        self.total = total
+        self.unit = unit
         self._start = time.monotonic()
-        self._done = self._count = 0
+        self._done = 0
+        self._count = 0
 
     def __exit__(self, *_: object) -> None:
         self.show(self.status(), self._done)
@@ -69,7 +74,8 @@ class Progress(StatusLine):
 
     def update(self, done: int, count: int | None = None) -> None:
         """Record that `done` of `total` is finished, and `count` of the units of the rate (default: `done`)."""
-        self._done, self._count = done, done if count is None else count
+        self._done = done
+        self._count = done if count is None else count
         self.show(self.status(), done)
 
     def status(self) -> str:
@@ -78,7 +84,8 @@ class Progress(StatusLine):
         parts = []
         if self.total:
             parts.append(f"{min(100 * self._done // self.total, 100)} %")
-        parts.append(f"{_short(self._count / seconds)}{self.unit if self.unit == 'B' else ' ' + self.unit}/s")
+        unit = "B" if self.unit == "B" else f" {self.unit}"
+        parts.append(f"{_short(self._count / seconds)}{unit}/s")
         if self.total and self._done:
             parts.append(_time_left(seconds, self._done, self.total))
         return "  ".join(parts)
@@ -97,7 +104,9 @@ class StepProgress(StatusLine):
 
     def start(self, steps: int) -> None:
         """Begin a part of the work with `steps` steps of about equal length."""
-        self._steps, self._done, self._start = steps, 0, time.monotonic()
+        self._steps = steps
+        self._done = 0
+        self._start = time.monotonic()
 
     def tell(self, what: Any) -> None:
         """Record that a step is done; `what` is written as text."""

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import floor, inf
 from os.path import commonprefix
 from textwrap import wrap
@@ -44,8 +44,9 @@ def share_text(share: float) -> str:
     ('80.00%', 'above 99.99%', '100.00%')
     """
     text = f"{share:.2%}"
-    edge = {"100.00%": "above 99.99%", "0.00%": "below 0.01%"}.get(text, text)
-    return text if share in (0.0, 1.0) else edge
+    if share in (0.0, 1.0):
+        return text
+    return {"100.00%": "above 99.99%", "0.00%": "below 0.01%"}.get(text, text)
 
 
 def interval_text(low: float, high: float, digits: int = 3) -> str:
@@ -56,8 +57,11 @@ def interval_text(low: float, high: float, digits: int = 3) -> str:
     """
     if low != low:
         return "not known"
-    ends = [auc_text(end, digits) for end in (low, high)]
-    return ends[0] if ends[0] == ends[1] and ends[0].startswith(("above", "below")) else " to ".join(ends)
+    low_text = auc_text(low, digits)
+    high_text = auc_text(high, digits)
+    if low_text == high_text and low_text.startswith(("above", "below")):
+        return low_text
+    return f"{low_text} to {high_text}"
 
 
 def rounded(value: float, digits: int = 3) -> str:
@@ -77,10 +81,13 @@ def signed(value: float, largest: float = 1.0, sign: bool = True) -> str:
 
     It has as many decimals as numbers up to `largest` need to differ: two if `largest` is about 1.
     """
-    power = int(np.floor(np.log10(largest))) if 0.0 < largest < np.inf else 0
+    power = 0
+    if 0.0 < largest < np.inf:
+        power = int(np.floor(np.log10(largest)))
     digits = max(0, 2 - power) if power >= 0 else 1 - power
-    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
-    return text if float(text) else f"{0.0:.{digits}f}"
+    if float(f"{value:.{digits}f}") == 0.0:
+        return f"{0.0:.{digits}f}"
+    return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
 
 
 def number_labels(values: np.ndarray, digits: int = 4) -> list[str]:
@@ -99,16 +106,20 @@ def power_text(value: float, form: str = ".4g") -> str:
         return text
     sign, factor, exponent = found.groups()
     power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{sign}{'' if factor == '1' else f'{factor}×'}10{power}"
+    if factor == "1":
+        return f"{sign}10{power}"
+    return f"{sign}{factor}×10{power}"
 
 
 def short_between(low: float, high: float) -> float:
     """The number with the fewest decimals that is above `low` and at most `high`."""
-    for digits in range(-6, 17) if low < high < np.inf else ():
+    if not low < high < np.inf:
+        return high
+    for digits in range(-6, 17):
         step = 10.0**-digits
-        found = round(floor(high / step) * step, max(digits, 0))
-        if low < found <= high:
-            return float(found)
+        number = round(floor(high / step) * step, max(digits, 0))
+        if low < number <= high:
+            return float(number)
     return high
 
 
@@ -135,10 +146,8 @@ def first_names(names: Sequence[object], most: int = 20) -> str:
 
 def show_texts(texts: Sequence[str], most: int = 3) -> str:
     """Some texts as examples, long ones without their middle: "'n/a', '?', '-', ..."."""
-    shown = [repr(text if len(text) <= 60 else shorten(text, 60)) for text in texts[:most]]
-    if len(texts) > most:
-        shown.append("...")
-    return ", ".join(shown)
+    examples = [text if len(text) <= 60 else shorten(text, 60) for text in texts]
+    return first_names([repr(example) for example in examples], most)
 
 
 def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) -> list[str]:
@@ -150,50 +159,87 @@ def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) ->
     """
     written = _written_out(texts)
     texts = [written[text] for text in texts]
-
-    def without_middle(text: str) -> str:
-        head, tail = text[: (most - 1) // 2], text[-(most - (most - 1) // 2 - 1) :]
-        end = tail.find(" ")  # between words where that costs few letters
-        return f"{head}…{tail[end:] if 0 < end <= len(tail) // 4 else tail}"
-
-    def without_start(text: str) -> str:
-        place = ordered.index(text)
-        near = [*ordered[max(place - 1, 0) : place], *ordered[place + 1 : place + 2]]  # they share the longest starts
-        start = max((len(commonprefix([text, other])) for other in near), default=0)  # noqa: RUF071
-        rest = text[max(start - 1, 1) :]
-        return f"…{rest if len(rest) < most else rest[: most - 2].rstrip('…') + '…'}"
-
-    ordered = sorted(set(texts))
     while True:
-        found = {text: text if len(text) <= most else text[: most - 1].rstrip("…") + "…" for text in texts}
-        for cut in (without_middle, without_start):
-            counts = Counter(found.values())
-            found = {
-                text: cut(text) if counts[short] > 1 and len(text) > most else short for text, short in found.items()
-            }
-        taken: set[str] = set()
-        for text, short in found.items():
-            number = 2
-            while found[text] in taken:
-                found[text] = f"{short[: most - 2 - len(str(number))]}…{number}"
-                number += 1
-            taken.add(found[text])
-        if most <= 8 or room == inf or all(text_width(short) <= room for short in taken):
-            return [found[text] for text in texts]
+        short = _cut_distinct(texts, most)
+        fits = room == inf or all(text_width(text) <= room for text in short.values())
+        if fits or most <= 8:
+            return [short[text] for text in texts]
         most -= 1
 
 
 def _written_out(texts: Sequence[str]) -> dict[str, str]:
-    """Texts without control characters; one that then reads like another gets a number."""
-    found = {text: text for text in texts if readable(text) == text}
-    taken = set(found)
-    for text in dict.fromkeys(texts):
-        number, shown = 2, readable(text)
-        while text not in found and shown in taken:
-            number, shown = number + 1, f"{readable(text)} ({number})"
-        found[text] = shown
-        taken.add(shown)
-    return found
+    """Texts without control characters, by the texts as they are; one that then reads like another gets a number."""
+    written = {text: text for text in texts if readable(text) == text}
+    taken = set(written)
+    for text in texts:
+        if text in written:
+            continue
+        name = readable(text)
+        number = 2
+        while name in taken:
+            name = f"{readable(text)} ({number})"
+            number += 1
+        written[text] = name
+        taken.add(name)
+    return written
+
+
+def _cut_distinct(texts: Sequence[str], most: int) -> dict[str, str]:
+    """Texts of at most `most` letters, all different, by the texts that they stand for."""
+    in_order = sorted(set(texts))
+    short = {text: _without_end(text, most) for text in texts}
+    short = _cut_equal_ones(short, most, lambda text: _without_middle(text, most))
+    short = _cut_equal_ones(short, most, lambda text: _without_start(text, most, in_order))
+    return _numbered(short, most)
+
+
+def _cut_equal_ones(short: dict[str, str], most: int, cut: Callable[[str], str]) -> dict[str, str]:
+    """The short texts, with those that were cut to the same cut in another way."""
+    counts = Counter(short.values())
+    again = {}
+    for text, cut_text in short.items():
+        is_ambiguous = counts[cut_text] > 1 and len(text) > most
+        again[text] = cut(text) if is_ambiguous else cut_text
+    return again
+
+
+def _without_end(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip("…") + "…"
+
+
+def _without_middle(text: str, most: int) -> str:
+    half = (most - 1) // 2
+    tail = text[-(most - half - 1) :]
+    blank = tail.find(" ")
+    if 0 < blank <= len(tail) // 4:  # between words where that costs few letters
+        tail = tail[blank:]
+    return f"{text[:half]}…{tail}"
+
+
+def _without_start(text: str, most: int, in_order: list[str]) -> str:
+    """The text from the first letter that differs from its neighbours in the order, which share the longest starts."""
+    place = in_order.index(text)
+    neighbours = [*in_order[max(place - 1, 0) : place], *in_order[place + 1 : place + 2]]
+    start = max((len(commonprefix([text, other])) for other in neighbours), default=0)  # noqa: RUF071
+    end = text[max(start - 1, 1) :]
+    if len(end) >= most:
+        end = end[: most - 2].rstrip("…") + "…"
+    return f"…{end}"
+
+
+def _numbered(short: dict[str, str], most: int) -> dict[str, str]:
+    """The short texts, with a number at the end of those that are still like another one."""
+    numbered = {}
+    taken: set[str] = set()
+    for text, cut_text in short.items():
+        name = cut_text
+        number = 2
+        while name in taken:
+            name = f"{cut_text[: most - 2 - len(str(number))]}…{number}"
+            number += 1
+        numbered[text] = name
+        taken.add(name)
+    return numbered
 
 
 def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[str]:

@@ -1,6 +1,6 @@
 """Check the rows, columns, labels and weights that a user gives, before anything is computed."""
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from numbers import Complex, Integral, Number, Real
@@ -25,23 +25,37 @@ def check_columns(X: Any, said: set[Any] | None = None, *, rounding: bool = True
     Columns in `said` (names of a frame, else numbers) are not warned about again; columns that are warned about are
     added to it. Without `rounding` there are no warnings.
     """
-    dtype = getattr(X, "dtype", None)
-    xp = array_api.device_namespace(X)
-    if xp.isdtype(dtype, "complex floating") if xp is not None else getattr(dtype, "kind", "") == "c":
+    if _has_complex_type(X):
         raise ValueError("Complex data not supported: give real and imaginary parts as columns of their own.")
-    said, rounded = set() if said is None else said, []
+    known = set() if said is None else said
+    rounded = []
     for name, values in _columns(X):
-        objects = values.tolist() if values.dtype == object else []
-        if values.dtype.kind == "c" or any(isinstance(v, Complex) and not isinstance(v, Real) for v in objects):
+        if _any_complex(values):
             raise ValueError(
                 f"Complex data not supported: column {name!r} holds complex numbers; give their real and imaginary "
                 "parts as columns of their own."
             )
-        if rounding and name not in said and _any_changes(values):
+        if rounding and name not in known and _any_changes(values):
             rounded.append(name)
     if rounded:
-        said.update(rounded)
+        known.update(rounded)
         warn(IntegersRounded(tuple(rounded)))
+
+
+def _has_complex_type(X: Any) -> bool:
+    """Whether an array of one type holds complex numbers."""
+    dtype = getattr(X, "dtype", None)
+    xp = array_api.device_namespace(X)
+    if xp is not None:
+        return xp.isdtype(dtype, "complex floating")
+    return getattr(dtype, "kind", "") == "c"
+
+
+def _any_complex(values: np.ndarray) -> bool:
+    """Whether some values of a column are complex numbers."""
+    if values.dtype != object:
+        return values.dtype.kind == "c"
+    return any(isinstance(value, Complex) and not isinstance(value, Real) for value in values.tolist())
 
 
 def _beyond(values: np.ndarray) -> bool:
@@ -65,40 +79,56 @@ def _any_changes(values: np.ndarray) -> bool:
 
 def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield name (or number) and values of the columns to check: of integers, complex numbers or Python objects."""
-    xp = array_api.device_namespace(X)
-    if xp is not None:
-        if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
-            yield from ((j, array_api.on_host(X[:, j])) for j in range(X.shape[1]))
+    if array_api.device_namespace(X) is not None:
+        yield from _columns_on_device(X)
     elif sparse.issparse(X):
         if X.dtype.kind in "iu" and _beyond(X.data):
             X = X.tocsc()
             yield from enumerate(np.split(X.data, X.indptr[1:-1]))
     elif isinstance(X, list | tuple) or hasattr(X, "__array_interface__"):
-        try:
-            X = np.asarray(X)
-        except (TypeError, ValueError):  # rows of different lengths: refused where they are converted
-            return
-        if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
-            yield from ((j, X[:, j]) for j in range(X.shape[1]))
+        yield from _columns_of_array(X)
     else:
-        import narwhals.stable.v2 as nw  # only where there may be a frame
-        from narwhals.exceptions import DuplicateError
+        yield from _columns_of_frame(X)
 
-        try:
-            frame = nw.from_native(plain_arrow(X), pass_through=True)
-        except DuplicateError:  # two columns of one name: refused where names are needed
-            return
-        if not isinstance(frame, nw.DataFrame):
-            return
-        # Maps check each block of rows that they are given: one look at all types is quicker than one column at a time.
-        for j, (name, dtype) in enumerate(frame.schema.items()):
-            is_whole = dtype.is_integer() or dtype == nw.Decimal
-            if not is_whole and dtype not in (nw.Object, nw.Unknown):  # narwhals has no type for complex numbers
-                continue
-            column = frame[:, j].drop_nulls()
-            if is_whole and not (len(column) and (column.max() > LARGEST_EXACT or column.min() < -LARGEST_EXACT)):
-                continue
-            yield name, np.fromiter(column.to_list(), dtype=object)
+
+def _columns_on_device(X: Any) -> Iterator[tuple[int, np.ndarray]]:
+    xp = array_api.device_namespace(X)
+    if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
+        for j in range(X.shape[1]):
+            yield j, array_api.on_host(X[:, j])
+
+
+def _columns_of_array(X: Any) -> Iterator[tuple[int, np.ndarray]]:
+    try:
+        X = np.asarray(X)
+    except (TypeError, ValueError):  # rows of different lengths: refused where they are converted
+        return
+    if X.ndim != 2:
+        return
+    if X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X)):
+        for j in range(X.shape[1]):
+            yield j, X[:, j]
+
+
+def _columns_of_frame(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    import narwhals.stable.v2 as nw  # only where there may be a frame
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame = nw.from_native(plain_arrow(X), pass_through=True)
+    except DuplicateError:  # two columns of one name: refused where names are needed
+        return
+    if not isinstance(frame, nw.DataFrame):
+        return
+    # Maps check each block of rows that they are given: one look at all types is quicker than one column at a time.
+    for j, (name, dtype) in enumerate(frame.schema.items()):
+        is_whole = dtype.is_integer() or dtype == nw.Decimal
+        if not is_whole and dtype not in (nw.Object, nw.Unknown):  # narwhals has no type for complex numbers
+            continue
+        column = frame[:, j].drop_nulls()
+        if is_whole and not (len(column) and (column.max() > LARGEST_EXACT or column.min() < -LARGEST_EXACT)):
+            continue
+        yield name, np.fromiter(column.to_list(), dtype=object)
 
 
 def plain_arrow(X: Any) -> Any:
@@ -109,7 +139,8 @@ def plain_arrow(X: Any) -> Any:
         if str(kind).startswith("run_end_encoded"):
             import pyarrow.compute as pc
 
-            X, kind = X.set_column(place, X.schema.names[place], pc.run_end_decode(X.column(place))), kind.value_type
+            X = X.set_column(place, X.schema.names[place], pc.run_end_decode(X.column(place)))
+            kind = kind.value_type
         if str(kind) in ("string_view", "binary_view"):
             X = X.set_column(place, X.schema.names[place], X.column(place).cast(str(kind).removesuffix("_view")))
         elif str(kind).startswith("dictionary<values=string_view"):  # which arrow cannot cast
@@ -127,25 +158,32 @@ class Rows(NamedTuple):
     weights: np.ndarray | None
 
 
-def numbers_of(labels: Any, n_rows: int, name: str, one: str) -> np.ndarray:
-    """Return the number, from 0 on, of each row's label; errors call the argument `name`, and a label `one`.
+def numbers_of(labels: Any, n_rows: int, name: str, noun: str) -> np.ndarray:
+    """Return the number, from 0 on, of each row's label; errors call the argument `name`, and a label `noun`.
 
     Labels may be of any kind, but each row needs a label.
     """
     names = array_api.on_host(labels)
     if names.shape != (n_rows,):
         raise ValueError(f"{name} has shape {names.shape}; it needs one label for each of {n_rows} rows.")
-    missing = names != names if names.dtype.kind in "fcmM" else np.zeros(n_rows, dtype=bool)
+    missing = np.zeros(n_rows, dtype=bool)
+    if names.dtype.kind in "fcmM":
+        missing = names != names
     if names.dtype.kind not in "biufUSmM":
         entries = names.tolist()
-        missing = np.array([one is None or type(one).__name__ == "NAType" or one != one for one in entries], dtype=bool)
+        missing = np.array([_is_missing(entry) for entry in entries], dtype=bool)
         numbers: dict[Any, int] = {}
-        names = np.array([numbers.setdefault(one, len(numbers)) for one in entries], dtype=np.intp)
+        names = np.array([numbers.setdefault(entry, len(numbers)) for entry in entries], dtype=np.intp)
     if missing.any():
         raise ValueError(
-            f"{name} is missing in {int(missing.sum())} rows; leave them out, or give each a {one} of its own."
+            f"{name} is missing in {int(missing.sum())} rows; leave them out, or give each a {noun} of its own."
         )
     return np.unique(names, return_inverse=True)[1].ravel()
+
+
+def _is_missing(entry: Any) -> bool:
+    """Whether an object stands for no label: None, NaN, or the NA of pandas, which equals nothing and is no truth."""
+    return entry is None or type(entry).__name__ == "NAType" or entry != entry
 
 
 def error_in_block(number: int, error: ValueError) -> VrspamError:
@@ -158,7 +196,10 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the sorted labels of a and b; raise an error for more than two labels, or numbers mixed with strings."""
     if a.size and b.size and (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
         raise ValueError(f"Labels {a.tolist()} and {b.tolist()} are of different types: give all labels one type.")
-    union = np.union1d(a, b) if a.size and b.size else np.unique(b if b.size else a)
+    if a.size and b.size:
+        union = np.union1d(a, b)
+    else:
+        union = np.unique(b if b.size else a)
     if union.size > 2:
         known = f" (so far {a.tolist()})" if a.size else ""
         raise ValueError(
@@ -191,20 +232,38 @@ def check_rows(X, y, sample_weight):
     check_columns(X)
     if array_api.device_namespace(X) is not None:
         return array_api.checked_rows(X, y, sample_weight)
+    X = _as_floats(X)
+    y = np.asarray(y)
+    _refuse_labels(y, X.shape[0])
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+        raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
+    if sample_weight is None:
+        return X, y, None
+    return X, y, _as_weights(sample_weight, y)
+
+
+def _as_floats(X: Any) -> Any:
+    """X as a float array or a CSR or CSC matrix."""
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
     if X.shape[1] == 0:
         raise ValueError(f"X has no features: its shape is {X.shape}.")
-    X = X.tocsr() if sparse.issparse(X) and X.format != "csc" else X
-    if X.dtype not in (np.float32, np.float64):
-        try:
-            X = X.astype(np.float64, casting="unsafe" if X.dtype.kind in "OUSiub" else "same_kind")
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"X is not numeric: encode it as numbers, without missing values ({error}).") from error
-    y = np.asarray(y)
-    if y.ndim != 1 or y.shape[0] != X.shape[0]:
-        raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {y.shape}.")
+    if sparse.issparse(X) and X.format != "csc":
+        X = X.tocsr()
+    if X.dtype in (np.float32, np.float64):
+        return X
+    try:
+        return X.astype(np.float64, casting="unsafe" if X.dtype.kind in "OUSiub" else "same_kind")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X is not numeric: encode it as numbers, without missing values ({error}).") from error
+
+
+def _refuse_labels(y: np.ndarray, n_rows: int) -> None:
+    """Refuse what is not a label of one of two classes for each row."""
+    if y.ndim != 1 or y.shape[0] != n_rows:
+        raise ValueError(f"y must be one label for each of the {n_rows} rows, got shape {y.shape}.")
     if y.dtype.kind not in "biufUSOM":
         raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
     try:
@@ -216,18 +275,19 @@ def check_rows(X, y, sample_weight):
         raise ValueError("y contains NaN: drop the rows that have no label.")
     if labels.size > 2:
         raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
-    values = X.data if sparse.issparse(X) else X
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
-        raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
-    if sample_weight is None:
-        return X, y, None
+
+
+def _as_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
+    """The weights of the rows as float64."""
     weights = np.asarray(sample_weight)
-    weights = weights if weights.dtype.kind == "c" else weights.astype(np.float64)
+    is_complex = weights.dtype.kind == "c"
+    if not is_complex:
+        weights = weights.astype(np.float64)
     if weights.shape != y.shape:
         raise ValueError(f"sample_weight must have one entry per row, got shape {weights.shape} for {y.shape[0]} rows.")
-    if weights.dtype.kind == "c" or not np.isfinite(weights).all() or (weights < 0).any():
+    if is_complex or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be real, finite and not negative.")
-    return X, y, weights
+    return weights
 
 
 # ---- rows that an estimator cannot take, refused in the words of a table: which column, what is in it, what to do
@@ -277,38 +337,62 @@ def _reason(X: Any) -> str | None:
     """Return what is wrong with the first bad column, or None if it cannot be found."""
     import narwhals.stable.v2 as nw
 
-    maps = "AUCClassifierCV(features='auto')"
     try:
         frame = nw.from_native(plain_arrow(X), pass_through=True)
     except Exception:
         return None
     if isinstance(frame, nw.DataFrame):
-        columns = [(repr(name), column) for name, column in zip(frame.columns, frame.iter_columns(), strict=True)]
-        kinds = [_kind(column) for _, column in columns]
-        for kind, advice in (
-            ("lists or records", "make a column of each part, or drop it."),
-            ("dates", f"{maps} takes dates as features, or make numbers of it first."),
-            ("text", f"{maps} takes text as categories, or make numbers of it first."),
-        ):
-            if kind in kinds:
-                return f"Column {columns[kinds.index(kind)][0]} holds {kind}: {advice}"
-        values = [(name, column.to_numpy()) for name, column in columns]
-    elif sparse.issparse(X):
-        entries = X.tocoo()
-        wrong = np.flatnonzero(~np.isfinite(entries.data)) if entries.data.dtype.kind == "f" else np.empty(0, dtype=int)
-        values = [(str(int(entries.col[place])), entries.data[[place]]) for place in wrong[:1]]
-    else:
-        try:
-            array = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            return None
-        values = [(str(j), array[:, j]) for j in range(array.shape[1])] if array.ndim == 2 else []
-    for name, column in values:
+        return _wrong_kind(frame) or _not_finite(_columns_by_name(frame))
+    if sparse.issparse(X):
+        return _not_finite(_first_not_finite_entry(X))
+    try:
+        array = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if array.ndim != 2:
+        return None
+    return _not_finite((str(j), array[:, j]) for j in range(array.shape[1]))
+
+
+MAPS = "AUCClassifierCV(features='auto')"
+
+
+def _wrong_kind(frame: Any) -> str | None:
+    """What is wrong with a frame whose columns are not all numbers."""
+    first_of_kind: dict[str, str] = {}
+    for name, column in zip(frame.columns, frame.iter_columns(), strict=True):
+        first_of_kind.setdefault(_kind(column), name)
+    for kind, advice in (
+        ("lists or records", "make a column of each part, or drop it."),
+        ("dates", f"{MAPS} takes dates as features, or make numbers of it first."),
+        ("text", f"{MAPS} takes text as categories, or make numbers of it first."),
+    ):
+        if kind in first_of_kind:
+            return f"Column {first_of_kind[kind]!r} holds {kind}: {advice}"
+    return None
+
+
+def _columns_by_name(frame: Any) -> Iterator[tuple[str, np.ndarray]]:
+    for name, column in zip(frame.columns, frame.iter_columns(), strict=True):
+        yield repr(name), column.to_numpy()
+
+
+def _first_not_finite_entry(X: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The column of the first entry of a sparse matrix that is not finite, and the entry."""
+    entries = X.tocoo()
+    if entries.data.dtype.kind == "f":
+        for place in np.flatnonzero(~np.isfinite(entries.data))[:1]:
+            yield str(int(entries.col[place])), entries.data[[place]]
+
+
+def _not_finite(columns: Iterable[tuple[str, np.ndarray]]) -> str | None:
+    """What is wrong with the first column that is not finite."""
+    for name, column in columns:
         if column.dtype.kind not in "fc":
             continue
         if np.isnan(column).any():
             return (
-                f"Input X contains NaN in column {name}: {maps} takes missing values as they are, or fill them in "
+                f"Input X contains NaN in column {name}: {MAPS} takes missing values as they are, or fill them in "
                 "first (sklearn.impute.SimpleImputer)."
             )
         if np.isinf(column).any():
@@ -329,7 +413,9 @@ def _kind(column: Any) -> str:
         values = column.to_list()
         if any(isinstance(value, list | tuple | dict | set | np.ndarray) for value in values):
             return "lists or records"
-        return "text" if any(isinstance(value, str) for value in values) else "other"
+        if any(isinstance(value, str) for value in values):
+            return "text"
+        return "other"
     return "number"
 
 

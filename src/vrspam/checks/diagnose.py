@@ -37,9 +37,8 @@ from vrspam.checks.spellings import Spellings
 from vrspam.checks.unlabelled import Unlabelled
 
 if TYPE_CHECKING:
-    from vrspam.data.rows import RowSample
+    from vrspam.data.table import Table
     from vrspam.tool.plan import TrainPlan
-    from vrspam.tool.table import OpenedTable
 
 #: All checks, in the order in which findings of one severity are shown.
 CHECKS: tuple[type[Check], ...] = (
@@ -97,29 +96,27 @@ class Diagnosis(NamedTuple):
     aucs: Mapping[str, float] = {}
 
     @property
-    def leaking(self) -> list[str]:
-        """The columns that are said to give the answer away."""
-        fixes = [finding.fix for finding in self.findings if finding.code in ("leak", "missingness")]
-        return [name for fix in fixes if fix is not None for name in fix.value]
+    def has_leaks(self) -> bool:
+        """Whether a finding says that columns give the answer away, one of them or many together."""
+        return any(finding.code in ("leak", "missingness") for finding in self.findings)
 
 
 def diagnose(
-    table: OpenedTable,
+    table: Table,
     plan: TrainPlan,
-    sample: RowSample | None = None,
     can_keep_together: Callable[[np.ndarray], bool] = lambda groups: True,
 ) -> Diagnosis:
-    """Look at a table in memory, or at a sample of a stream.
+    """Look at a table, or at a sample of a stream.
 
     `can_keep_together` tells whether folds can keep groups of rows together that have these numbers.
     """
-    seen = Seen(table, plan, sample, can_keep_together)
+    seen = Seen(table, plan, can_keep_together)
     findings: list[Finding] = []
     for check in CHECKS:
         if check.needs <= seen.has:
             findings += guarded(check.subject, check().look(seen))
     groups = seen.groups.groups if seen.groups.kept_together else None
-    looked_at_all = sample is None and len(seen.columns.codes) == len(table.schema.columns)
+    looked_at_all = table.sampled_of is None and len(seen.columns.codes) == len(table.schema.columns)
     constant = seen.constant if looked_at_all else ()
     return Diagnosis(findings, groups, seen.column_of_groups, constant, seen.single_aucs)
 
@@ -127,7 +124,7 @@ def diagnose(
 class Fitted(NamedTuple):
     """A table, what was found in it, and the AUC that a model fitted to it promises."""
 
-    table: OpenedTable
+    table: Table
     diagnosis: Diagnosis
     promised: float
     seed: int

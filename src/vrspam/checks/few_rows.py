@@ -18,7 +18,7 @@ class FewRows(Check):
     code = "few-rows"
 
     def look(self, seen: Seen) -> Iterator[Finding]:
-        positives = seen.label_counts.get(seen.table.positive, 0)
+        positives = seen.label_counts.get(seen.table.label, 0)
         others = sum(seen.label_counts.values()) - positives
         if others < 50 and seen.table.times is None:
             yield self._describe(others, "not positive")

@@ -23,7 +23,7 @@ class Labels(Check):
     code = "labels"
 
     def look(self, seen: Seen) -> Iterator[Finding]:
-        positive, counts = seen.table.positive, seen.label_counts
+        positive, counts = seen.table.label, seen.label_counts
         others = {str(label): count for label, count in counts.items() if label != positive}
         most = max(counts.values())
         for label, count in others.items():

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from vrspam._utils.findings import OPTION, Finding, Fix, Severity
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
@@ -46,13 +44,13 @@ class Leak(Check):
     def look_after(self, fitted: Any) -> Iterator[Finding]:
         """The AUC that a model promises is too good to be true, and no leak was found before."""
         table, diagnosis = fitted.table, fitted.diagnosis
-        if round(fitted.promised, 3) < TOO_GOOD or diagnosis.leaking:
+        if round(fitted.promised, 3) < TOO_GOOD or diagnosis.has_leaks:
             return
         if table.times is not None or table.within is not None:
             return
-        X, positive = table.loaded or (None, np.empty(0, dtype=bool))
+        X = table.rows if table.sampled_of is None else None
         aucs = {name: auc for name, auc in diagnosis.aucs.items() if name in table.schema.inputs()}
-        finding = look_at_company(X, positive, aucs, (), table.groups, fitted.seed, fitted.promised)
+        finding = look_at_company(X, table.positive, aucs, (), table.groups, fitted.seed, fitted.promised)
         if finding is not None:
             yield finding
 

@@ -18,8 +18,8 @@ class Majority(Check):
     code = "majority"
 
     def look(self, seen: Seen) -> Iterator[Finding]:
-        positive, counts = seen.table.positive, seen.label_counts
-        if seen.table.plan.positive is not None or len(counts) != 2:
+        positive, counts = seen.table.label, seen.label_counts
+        if seen.plan.positive is not None or len(counts) != 2:
             return
         positives = counts.get(positive, 0)
         labelled = sum(counts.values())

@@ -14,7 +14,7 @@ from vrspam.tables.decisions import SEVERAL
 
 def decisions(seen: Seen, code: str) -> Iterator[Finding]:
     """What the reader decided about the columns that are features, as far as it has this code."""
-    for finding in seen.table.notes:
+    for finding in seen.table.findings:
         about_groups = seen.column_of_groups is not None and finding.columns == (seen.column_of_groups,)
         if finding.code == code and not about_groups:
             yield finding

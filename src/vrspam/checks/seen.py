@@ -20,9 +20,8 @@ from vrspam.checks.telling import DrawnRows, TellingColumns, auc_alone
 from vrspam.measures.rows import two_sides
 
 if TYPE_CHECKING:
-    from vrspam.data.rows import RowSample
+    from vrspam.data.table import Table
     from vrspam.tool.plan import TrainPlan
-    from vrspam.tool.table import OpenedTable
 
 
 class Seen:
@@ -30,10 +29,9 @@ class Seen:
 
     Parameters
     ----------
-    table : OpenedTable
+    table : Table
+        All rows, or a sample of them.
     plan : TrainPlan
-    sample : RowSample, optional
-        The rows to look at, where the table is a stream.
     can_keep_together : callable, optional
         Tells whether folds can keep groups of rows together that have these numbers.
 
@@ -53,24 +51,19 @@ class Seen:
 
     def __init__(
         self,
-        table: OpenedTable,
+        table: Table,
         plan: TrainPlan,
-        sample: RowSample | None = None,
         can_keep_together: Callable[[np.ndarray], bool] = lambda groups: True,
     ):
         self.table = table
         self.plan = plan
         self.seed = plan.random_state
         self.can_keep_together = can_keep_together
-        if sample is None:
-            self.X, positive = table.load_rows()
-            self.sampled_of: int | None = None
-        else:
-            self.X, positive = sample.X, sample.y
-            self.sampled_of = sample.seen
-        self.all_events = bool(positive.all())
-        self.positive = two_sides(positive, table.times)
-        self.columns = CodedColumns.of(self.X, self.positive, table.schema, table.kept)
+        self.X = table.rows
+        self.sampled_of = table.sampled_of
+        self.all_events = bool(table.positive.all())
+        self.positive = two_sides(table.positive, table.times)
+        self.columns = CodedColumns.of(self.X, self.positive, table.schema, table.raw)
 
     @cached_property
     def has(self) -> frozenset[Need]:
@@ -78,8 +71,7 @@ class Seen:
         has = set()
         if self.sampled_of is None:
             has.add(Need.ALL_ROWS)
-        has_names = self.table.chunks.source.reader.tabular
-        if has_names and len(self.table.schema.columns) <= 5 * QUICK_COLUMNS:
+        if self.table.origin.has_names and len(self.table.schema.columns) <= 5 * QUICK_COLUMNS:
             has.add(Need.FEW_NAMED_COLUMNS)
         if min(self.drawn.positive.sum(), (~self.drawn.positive).sum()) >= 20:
             has.add(Need.TWENTY_OF_EACH)
@@ -101,14 +93,15 @@ class Seen:
     def label_counts(self) -> Mapping[Any, int]:
         """The number of rows of each label, the positive one among them."""
         table = self.table
-        labelled = self.positive.size if not table.counts else sum(table.counts.values())
+        counts = table.origin.counts
+        labelled = self.positive.size if not counts else sum(counts.values())
         if table.times is not None and self.all_events:  # an order, or times of which none is censored
-            return {table.positive: labelled}
-        if table.counts:
-            return dict(table.counts)
-        another = next(label for label in table.schema.labels or () if label != table.positive)
+            return {table.label: labelled}
+        if counts:
+            return dict(counts)
+        another = next(label for label in table.schema.labels or () if label != table.label)
         n_positive = int(self.positive.sum())
-        return {table.positive: n_positive, another: labelled - n_positive}
+        return {table.label: n_positive, another: labelled - n_positive}
 
     @cached_property
     def drawn(self) -> DrawnRows:

@@ -20,8 +20,8 @@ class Unlabelled(Check):
     code = "unlabelled"
 
     def look(self, seen: Seen) -> Iterator[Finding]:
-        if seen.table.unlabelled:
-            yield describe_unlabelled(seen.table.unlabelled, sum(seen.label_counts.values()))
+        if seen.table.origin.unlabelled:
+            yield describe_unlabelled(seen.table.origin.unlabelled, sum(seen.label_counts.values()))
 
 
 def describe_unlabelled(unlabelled: int, labelled: int) -> Finding:

@@ -52,9 +52,11 @@ def print_written(written: dict[str, list[Path]], as_json: bool, margin: int = 0
     """Print the files that were written; where runs failed, say so and end with the exit code 1."""
     if as_json:
         output.print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
-    for kind, path in ((kind, path) for kind, paths in written.items() for path in paths if not as_json):
-        if path.suffix != ".svg":
-            output.say(f"{' ' * margin}{kind:8} {path}")
+    else:
+        for kind, paths in written.items():
+            for path in paths:
+                if path.suffix != ".svg":
+                    output.say(f"{' ' * margin}{kind:8} {path}")
     if failed:
         output.warn(f"vrspam: {len(failed)} runs failed: the report lists them, and the same command tries them again")
         raise typer.Exit(1)

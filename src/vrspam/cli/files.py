@@ -5,11 +5,26 @@ from __future__ import annotations
 import glob
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from vrspam._utils.atomic import check_replaceable
 from vrspam._utils.extras import require
+
+if TYPE_CHECKING:
+    from vrspam.report.page import Page
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def write_page(page: Page, html: Path | None, markdown: Path | None = None) -> None:
+    """Write a page to the files that were asked for."""
+    if html is not None:
+        page.write(html)
+    if markdown is not None:
+        page.write_markdown(markdown)
 
 
 def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:
@@ -17,25 +32,37 @@ def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> 
     if path is None:
         return
     reason = None
-    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
-    if option == "--picture" and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+    if option == "--picture" and path.suffix.lower() not in PICTURES:
         reason = f"{path} must end in .png, .svg or .pdf"
-    elif not folder.is_dir():
-        reason = f"{folder} is not a directory: make it first"
-    elif path.is_dir():
-        reason = f"{path} is a directory: give the name of a file"
-    elif not os.access(folder, os.W_OK):
-        reason = f"{folder} may not be written to: choose another directory"
-    elif path.exists():
-        try:
-            check_replaceable(path)
-        except OSError as error:
-            reason = f"{path} cannot be replaced. {error.strerror}"
-        for given in (Path(data) for data in inputs if data is not None):  # a file, a directory or a pattern
-            files = given.iterdir() if given.is_dir() else [given, *map(Path, glob.glob(str(given)))]
-            if any(file.exists() and file.samefile(path) for file in files):
-                reason = f"{path} is an input of this command and would be replaced: give another name"
-    if reason:
+    else:
+        reason = _why_not_writable(path)
+    if path.is_file() and any(_reads(data, path) for data in inputs if data is not None):
+        reason = f"{path} is an input of this command and would be replaced: give another name"
+    if reason is not None:
         raise typer.BadParameter(reason, param_hint=option)
     if option == "--picture":
         require("plots", "matplotlib")
+
+
+def _why_not_writable(path: Path) -> str | None:
+    """Why a file cannot be written; None if it can."""
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        return f"{folder} is not a directory: make it first"
+    if path.is_dir():
+        return f"{path} is a directory: give the name of a file"
+    if not os.access(folder, os.W_OK):
+        return f"{folder} may not be written to: choose another directory"
+    if path.exists():
+        try:
+            check_replaceable(path)
+        except OSError as error:
+            return f"{path} cannot be replaced. {error.strerror}"
+    return None
+
+
+def _reads(data: str | Path, path: Path) -> bool:
+    """Whether a file is one of those that `data` names: a file, those of a directory, or those of a pattern."""
+    named = Path(data)
+    files = named.iterdir() if named.is_dir() else [named, *map(Path, glob.glob(str(named)))]
+    return any(file.exists() and file.samefile(path) for file in files)

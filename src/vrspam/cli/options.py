@@ -31,6 +31,9 @@ Data = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.")]
 HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write one self-contained HTML page, with pictures.")]
+MarkdownOut = Annotated[
+    Path | None, typer.Option("--markdown", help="Write the page as Markdown too, without its pictures.")
+]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 Weights = Annotated[
@@ -183,10 +186,10 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{text_of(stage, typed)} ...")
         )
     if found.target is None:  # refused, unless the rows carry their labels
-        from vrspam.data.source import Source
-        from vrspam.tool.table import check_target
+        from vrspam.tool.request import table_request
 
-        source = Source.open(data, **{name: getattr(found, name) for name in READING})
+        request = table_request(found)
+        source = request.open_source(data)
         with misuse():
-            check_target(source, None)
+            request.check_target(source)
     return found

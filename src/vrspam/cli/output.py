@@ -50,10 +50,12 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 def as_shown(text: str) -> str:
     """A text with control characters escaped, so that names from a file cannot steer the terminal.
 
+    Blanks at which a page does not break a line are plain ones, which every encoding has.
+
     >>> print(as_shown("\\x1b[31mage"))
     \\x1b[31mage
     """
-    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text.replace("\N{NO-BREAK SPACE}", " "))
 
 
 def say(text: str) -> None:
@@ -79,28 +81,14 @@ def print_json(value: Any) -> None:
     typer.echo(text)
 
 
-def worries(interval: Any, notes: Iterable[str], measure: str = "AUC", marked: bool = False) -> list[str]:
-    """Return warnings in terms of options: severe ones, doubts about the measure, other warnings, and last notes.
-
-    With `marked` each sentence has its severity, and its code if it is a finding.
-    """
+def worries(interval: Any, notes: Iterable[str], measure: str = "AUC") -> list[str]:
+    """Warnings for scripts, in terms of options: severe ones, doubts about the measure, other warnings, notes."""
+    from vrspam.report.blocks import all_noticed
     from vrspam.report.words.auc import doubt_of
 
-    at = getattr(interval, "confidence", 0.95)
-    doubt = [] if interval is None else doubt_of(interval.low, interval.high, at, measure)
-    grade, lines = {"severe": 0, "note": 2}, []
-    for note in sorted([*doubt, *notes], key=lambda note: grade.get(getattr(note, "severity", ""), 1)):
-        line = text_of(note, typed)
-        if marked:
-            line = f"{note.severity}: {line} [{note.code}]" if isinstance(note, Finding) else f"warning: {line}"
-        lines.append(line)
-    return lines
-
-
-def show_worries(interval: Any, notes: Iterable[str], measure: str = "AUC") -> None:
-    """Print what to worry about on the standard error stream, with severities and codes."""
-    for line in worries(interval, notes, measure, marked=True):
-        warn(line)
+    confidence = getattr(interval, "confidence", 0.95)
+    doubt = [] if interval is None else doubt_of(interval.low, interval.high, confidence, measure)
+    return [noticed.text for noticed in all_noticed([*doubt, *notes], typed)]
 
 
 def findings(notes: Iterable[str]) -> list[dict[str, Any]]:
@@ -134,10 +122,10 @@ def warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def tell(text: str, margin: int = 0) -> None:
+def tell(text: str, margin: int = 0, style: str = "") -> None:
     """Print a sentence: broken between words on a terminal, in one line elsewhere."""
     if out.is_terminal:
-        out.print(Padding(Text(as_shown(text)), (0, 0, 0, margin)))
+        out.print(Padding(Text(as_shown(text), style=style), (0, 0, 0, margin)))
     else:
         say(" " * margin + text)
 
@@ -145,7 +133,8 @@ def tell(text: str, margin: int = 0) -> None:
 def show_facts(facts: Iterable[tuple[str, str]], width: int = 19) -> None:
     """Print facts with their labels; a fact without a label continues the one before."""
     facts = list(facts)
-    if out.is_terminal and out.width < 60:  # a label has a line of its own
+    longest = max((cell_len(label) for label, _ in facts), default=0)
+    if out.is_terminal and out.width < max(60, longest + 40):  # a label has a line of its own
         for label, text in facts:
             if label:
                 out.print(Text(label, style="bold"))

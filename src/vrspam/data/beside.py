@@ -8,6 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from vrspam._utils.findings import Fix
 from vrspam._utils.roles import FOLDS, GROUPS, GROUPS_TOO, ORDER, ROLES, TIMES, Role, named_by
 from vrspam.tables.errors import DataError
 from vrspam.tables.frames import is_numeric, texts_of, value_counts
@@ -17,21 +18,19 @@ from vrspam.tables.kinds.dates import Dates
 from vrspam.tables.kinds.numbers import Numbers
 
 
-def split_groups(columns: dict[str, str], names: Collection[str]) -> None:
+def split_groups(columns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """Let two columns with a comma between them name groups together, if there is no column of that name.
 
-    >>> split_groups(columns := {"groups": "hospital,number"}, ["hospital", "number", "age"])
-    >>> columns
+    >>> split_groups({"groups": "hospital,number"}, ["hospital", "number", "age"])
     {'groups': 'hospital', 'groups too': 'number'}
     """
     name = columns.get(GROUPS, "")
-    if name in names:
-        return
-    for place in (place for place, letter in enumerate(name) if letter == ","):
-        first, second = name[:place].strip(), name[place + 1 :].strip()
-        if first in names and second in names and first != second:
-            columns.update({GROUPS: first, GROUPS_TOO: second})
-            return
+    if name not in names:
+        for place in (place for place, letter in enumerate(name) if letter == ","):
+            first, second = name[:place].strip(), name[place + 1 :].strip()
+            if first in names and second in names and first != second:
+                return {**columns, GROUPS: first, GROUPS_TOO: second}
+    return dict(columns)
 
 
 def beside_values(table: Any, columns: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, np.ndarray]:
@@ -83,13 +82,11 @@ def _groups(table: Any, names: list[str], path: str, least_groups: int) -> np.nd
 
     count = int(groups.max(initial=-1)) + 1
     if count < least_groups:
+        who = "folds need" if least_groups == 4 else "an interval needs"
         raise DataError(
-            "{path}: column {names!r} of {groups} has {count} groups, and {who} at least {least} of them",
-            path=path,
-            names=", ".join(names),
-            count=count,
-            who="folds need" if least_groups == 4 else "an interval needs",
-            least=least_groups,
+            f"{path}: column {', '.join(names)!r} of ",
+            Fix("groups"),
+            f" has {count} groups, and {who} at least {least_groups} of them",
         )
     return groups
 
@@ -123,13 +120,8 @@ def ordered_numbers(table: Any, name: str, path: str, role: str) -> np.ndarray:
     texts = texts_of(column)
     kind = _kind_of_numbers(column, texts)
     if kind is None or (not rules.takes_dates and isinstance(kind, Dates)):
-        raise DataError(
-            "{path}: column {column!r} holds text that is not {what}: name another with {option}",
-            path=path,
-            column=name,
-            what="numbers or dates" if rules.takes_dates else "numbers",
-            option=named_by(role),
-        )
+        what = "numbers or dates" if rules.takes_dates else "numbers"
+        raise DataError(f"{path}: column {name!r} holds text that is not {what}: name another with ", named_by(role))
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
     _check_numbers(values, rules, name, path)
     return values

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix
 from vrspam._utils.validation import LARGEST_EXACT
-from vrspam._utils.warnings import IntegersRounded, UnseenValues, warn
-from vrspam.data.encode import EncodedBlock, encode_block
-from vrspam.data.infer import find_labels, read_blocks, schema_of
+from vrspam._utils.warnings import IntegersRounded, warn
+from vrspam.data.infer import find_labels, schema_of
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import is_exact
-from vrspam.data.readers.block import BLOCK_BYTES, Block, as_batch, as_table, block_size, cut
+from vrspam.data.readers.block import BLOCK_BYTES
 from vrspam.data.readers.problems import Problems, Skipped
-from vrspam.data.readers.reader import ColumnRequest
-from vrspam.data.request import request_of
 from vrspam.data.source import PathLike, Source
+from vrspam.data.stream import Pass, ReadingRules, Stream
+from vrspam.data.table import Table
+from vrspam.data.usable_rows import EncodedRows
 from vrspam.tables.errors import DataError
 from vrspam.tables.schema import Label, Schema
-from vrspam.tables.unseen import SEVERAL, Unseen, most_common, share_of_rows
-
-_NO_LIMIT = 1 << 62
-
-#: Rows are handed out dense when more than this share of their entries can be other than zero.
-DENSE_ABOVE = 0.1
 
 
 class Chunks:
@@ -41,28 +33,14 @@ class Chunks:
         The files and their reader.
     schema : Schema
         How columns become features.
-    unknown, sparse, chunk_rows, progress
+    unknown, keep, sparse, chunk_rows, progress
         As in `read_chunks`.
-    keep : sequence of str, or callable
-        Columns to pass on unchanged with each block; or a function that chooses them from the columns of the file. It
-        is called once, when the first file is opened.
     on_error : {"raise", "skip", "keep"}, default="raise"
         As in `read_chunks`. "keep" is for predictions: blocks are then (X, labels or None, kept columns, broken rows),
         see `vrspam.data.readers.block.BrokenRow`.
-    raw : bool, default=False
-        Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
-        (NaN in arrays).
-    lenient : bool, default=False
-        Take text in columns of numbers as missing, and leave out rows without a label. If False, one warning names
-        the columns whose integers lose digits as floats.
-    compared : bool, default=False
-        Count in `unseen` the values that the schema does not know (not for LIBSVM). Refuse columns of which most values
-        cannot be read, except those in `allow_missing`.
-    allow_missing : sequence of str
-    learns : bool, default=False
-        The schema was found in the first rows: a code (007) in a column of numbers ends the reading.
-    tells_unread : bool, default=False
-        Warn at the end of text that could not be read. For a schema that was given: no first pass has named the text.
+    is_given : bool, default=False
+        The schema was found in other files. At the end of a reading, a warning tells of text that could not be read,
+        which no first pass has named. Without it, a code (007) in a column of numbers ends the reading.
 
     Attributes
     ----------
@@ -76,17 +54,13 @@ class Chunks:
         The number of rows if the headers of all files give it (None for text), and the size of all files on disk.
     skipped_, n_skipped_, n_skipped_rows_ : list of Skipped, int, int
         The parts that the last reading left out (at most 1,000 are listed), their number, and the number of known rows.
-    unseen : Unseen or None
-        What the last reading met that training did not have, if it was `compared`.
-    watch : callable or None
-        Called with the feature columns of each block.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> from vrspam.data import read_chunks
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
-    >>> _ = path.write_text("age,sex,sick\\n30,f,no\\n40,m,yes\\n50,f,yes\\n")
+    >>> _ = path.write_text("age,sex,sick\n30,f,no\n40,m,yes\n50,f,yes\n")
     >>> chunks = read_chunks(path, "sick")
     >>> chunks.feature_names_, chunks.classes.tolist()
     (('age', 'sex=f', 'sex=m'), ['no', 'yes'])
@@ -98,59 +72,36 @@ class Chunks:
         schema: Schema,
         *,
         unknown: str = "error",
-        keep: Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]] = (),
+        keep: Sequence[str] = (),
         sparse: bool | None = None,
         chunk_rows: int | None = None,
         on_error: str = "raise",
         progress: bool = False,
-        raw: bool = False,
-        lenient: bool = False,
-        compared: bool = False,
-        allow_missing: Sequence[str] = (),
-        learns: bool = False,
-        tells_unread: bool = False,
+        is_given: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
-            raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
+            raise DataError(Fix("unknown", unknown), " is not known; give 'error' or 'ignore'")
         if chunk_rows is not None and chunk_rows < 1:
-            raise DataError("{given} must be at least 1", given=Parameter("chunk_rows", chunk_rows))
-        _refuse_other_kind_of_file(source, schema)
+            raise DataError(Fix("chunk_rows", chunk_rows), " must be at least 1")
+        if keep:
+            source.check_named("keep")
         self.source = source
         self.schema = schema
         self.n_features = schema.n_features
-        self.unknown = unknown
-        self._choose_kept = keep if callable(keep) else None  # called once
-        self.keep: list[str] = [] if callable(keep) else list(keep)
-        if self.keep:
-            source.check_named("keep")
-        self.sparse = self._is_sparse_by_default if sparse is None else sparse
-        self.chunk_rows = chunk_rows
+        self.keep = list(keep)
+        self.sparse = schema.is_mostly_zeros if sparse is None else sparse
         self.on_error = on_error
-        self.progress = progress
-        self.raw = raw
-        self.lenient = lenient
-        self.compared = compared
-        self.allow_missing = allow_missing
-        self.learns = learns
-        self.tells_unread = tells_unread
-        self.unseen: Unseen | None = None
-        self.watch: Callable[[Any], None] | None = None
+        rules = ReadingRules(
+            EncodedRows(self.sparse, refuse_unknown=unknown == "error"),
+            on_error=on_error,
+            watched="unread text" if is_given and schema.readings and schema.fill is not None else "nothing",
+            learns=not is_given,
+            most_rows=chunk_rows,
+            progress=progress,
+        )
+        self._stream = Stream(source, schema, rules, keep=self.keep)
+        self._problems = Problems(on_error)
         self._rounded = _RoundedIntegers(source, schema)
-        self._problems = Problems(on_error, lenient)
-
-    @property
-    def _tabular(self) -> bool:
-        return self.source.reader.tabular
-
-    @property
-    def _n_inputs(self) -> int:
-        return len(self.schema.numeric) + len(self.schema.categorical)
-
-    @property
-    def _is_sparse_by_default(self) -> bool:
-        """Whether most entries of X are zero: in LIBSVM files, and where categories make most of the columns."""
-        few_inputs = self._n_inputs <= DENSE_ABOVE * self.schema.n_features
-        return self.source.reader.sparse or (self._tabular and few_inputs)
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
@@ -168,9 +119,9 @@ class Chunks:
     def classes(self) -> np.ndarray:
         labels: tuple[Label, ...] | None = self.schema.labels
         if labels is None:
-            if self._tabular and self.schema.target is None:
-                raise DataError("no label column is read here; give {target}", target=Parameter("target"))
-            labels = find_labels(self.source, self.schema, Problems(self.on_error, self.lenient))
+            if self.source.reader.tabular and self.schema.target is None:
+                raise DataError("no label column is read here; give ", Fix("target"))
+            labels = find_labels(self.source, self.schema, Problems(self.on_error))
         return np.array(labels)
 
     @property
@@ -185,157 +136,35 @@ class Chunks:
     def n_skipped_rows_(self) -> int:
         return self._problems.rows
 
-    def keeping(self, names: Sequence[str]) -> Chunks:
-        """Return the same stream with other kept columns."""
-        other = copy(self)
-        other.keep = list(names)
-        other._choose_kept = None
-        other.progress = False
-        return other
-
-    def nothing_left(self) -> DataError:
-        """Return the error to raise if the last reading gave no row."""
-        return self._problems.nothing_left(self.source.paths[0])
-
-    # One reading
-
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        self._problems = Problems(self.on_error, self.lenient)
-        if self.compared and not self.source.reader.sparse:
-            self.unseen = Unseen(self.schema)
-        elif self.tells_unread:
-            self.unseen = Unseen(Schema())  # which knows no column: only unread text is counted
-        blocks = self._encoded_blocks(self._problems)
-        # Arrow reads without Python's lock; the LIBSVM parser holds it, so another thread would gain nothing.
-        yield from read_ahead(blocks) if self._tabular else blocks
-
-        if self.unseen is not None and not self.tells_unread:
-            self._refuse_mostly_unread(self.unseen)
-        self._problems.warn()
-        if self.unseen is not None and self.tells_unread and (sentences := self.unseen.sentences()):
-            warn(UnseenValues(tuple(sentences)))
+        reading = self._stream.read()
+        self._problems = reading.problems
+        blocks = self._blocks(reading)
+        yield from read_ahead(blocks) if self.source.reader.tabular else blocks
+        reading.finish()
         self._rounded.warn()
 
-    def _encoded_blocks(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
-        rows = self._rows_of_a_block()
-        label = "reading" if self.progress else None
-        if self._tabular:
-            blocks = self.source.blocks(self._request, rows, problems, label)
-        else:
-            blocks = read_blocks(self.source, self.schema, rows, problems, label)
-        for block in cut(blocks, rows):
-            if self._tabular:
-                block = self._with_readings(block)
-            elif self.unseen is not None:
-                self.unseen.add(block.X, names=self.schema.numeric)
-            encoded = encode_block(
-                block,
-                self.schema,
-                problems,
-                keep=self.keep,
-                sparse=self.sparse,
-                refuse_unknown=self.unknown == "error",
-                raw=self.raw,
-                zero_based=self.source.zero_based,
-            )
-            if encoded is None:
-                continue
+    def _blocks(self, reading: Pass) -> Generator[tuple[Any, ...], None, None]:
+        """The blocks of a reading as who iterates gets them."""
+        for table in reading.tables():
             if self.on_error != "keep":
-                self._look_at(block, encoded)
-            yield self._handed_on(encoded)
+                self._rounded.look(table)
+            yield self._handed_on(table)
 
-    def _rows_of_a_block(self) -> int:
-        """The largest number of rows in a block."""
-        n_inputs = max(self._n_inputs, 1)
-        if self.source.reader.sparse and self.sparse:
-            rows = _NO_LIMIT  # the text of a block bounds it
-        elif self.sparse or (self.raw and self._tabular):
-            rows = block_size(self.source.block_bytes, 2 * n_inputs) // (16 * n_inputs)
-        else:
-            rows = self.source.block_bytes // (8 * max(self.schema.n_features, 1))
-        if self.chunk_rows is not None:
-            rows = min(rows, self.chunk_rows)
-        return max(1, rows)
-
-    def _request(self, columns: Mapping[str, Any]) -> ColumnRequest:
-        """Return what to read of a table with these columns."""
-        if self._choose_kept is not None:
-            self.keep = list(self._choose_kept(columns))
-            self._choose_kept = None
-        return request_of(self.schema, keep=self.keep)._replace(lenient=self.lenient, learns=self.learns)
-
-    def _with_readings(self, block: Block) -> Block:
-        """A block of a table in which text is read as numbers and dates; what training did not have is counted."""
-        batch, strays = block.table, dict[Any, Any]()
-        if self.schema.readings:
-            table, strays = self.schema.read(as_table(batch))
-            batch = as_batch(table)
-        if block.rows and (self.unseen is not None or self.watch is not None):
-            columns = as_table(batch, self.schema.columns)
-            labelled = self._labelled(batch)
-            if labelled is not None:  # the others will be left out
-                columns = columns.filter(labelled)
-                strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
-            if self.unseen is not None:
-                texts_among_numbers = {
-                    name: texts for name, texts in block.strays.items() if name != self.schema.target
-                }
-                self.unseen.add(columns, texts_among_numbers | strays)
-            if self.watch is not None:
-                self.watch(columns)
-        return replace(block, table=batch, raw=block.table)
-
-    def _labelled(self, batch: Any) -> Any:
-        """Which rows have a label, if others are left out and there are some; else None."""
-        target = self.schema.target
-        if not self.lenient or target is None or not batch.column(target).null_count:
-            return None
-        return batch.column(target).is_valid()
-
-    def _look_at(self, block: Block, encoded: EncodedBlock) -> None:
-        """Look for integers that lose digits, and show rows without named columns to who watches."""
-        if not self.lenient:
-            self._rounded.look(block.file, encoded.X)
-        if self.watch is not None and not self._tabular:
-            self.watch(encoded.X)
-
-    def _handed_on(self, encoded: EncodedBlock) -> tuple[Any, ...]:
-        """A block as who iterates gets it: (X, y), with kept columns if there are some, and with broken rows."""
+    def _handed_on(self, table: Table) -> tuple[Any, ...]:
+        """(X, y), with kept columns if there are some, and with broken rows."""
         if self.on_error == "keep":
-            return tuple(encoded)
+            return table.rows, table.labels, _record_batch(table.raw), list(table.broken)
         if self.keep:
-            return encoded.X, encoded.y, encoded.kept
-        return encoded.X, encoded.y
-
-    def _refuse_mostly_unread(self, unseen: Unseen) -> None:
-        """Refuse columns of which most values could not be read."""
-        for name, texts in unseen.strays.items():
-            count = texts.total()
-            if name not in self.allow_missing and unseen.rows >= SEVERAL and 2 * count > unseen.rows:
-                raise WordedError(
-                    "column {column!r} holds text where training had other values, in {share} ({examples}): correct "
-                    "it, or let it count as missing with {allow}",
-                    column=name,
-                    share=share_of_rows(count, unseen.rows),
-                    examples=most_common(texts),
-                    allow=Parameter("allow_missing", [name]),
-                )
+            return table.rows, table.labels, _record_batch(table.raw)
+        return table.rows, table.labels
 
 
-def _refuse_other_kind_of_file(source: Source, schema: Schema) -> None:
-    """Refuse files whose columns cannot be those of the schema: LIBSVM files are for one another."""
-    if source.reader.sparse or schema.width is not None:
-        can_be_read = source.reader.sparse and schema.width is not None
-    else:
-        columns_are_numbered = all(map(str.isdigit, schema.numeric)) and not schema.categorical
-        can_be_read = source.reader.tabular or columns_are_numbered
-    if not can_be_read:
-        raise DataError(
-            "{path} is read as {title}, but {kind} is needed; give such a file, or name its format with {format}",
-            path=source.paths[0],
-            title=source.reader.title,
-            kind="a table" if schema.width is None else "a LIBSVM file",
-        )
+def _record_batch(columns: Mapping[str, Any]) -> Any:
+    """Kept columns as one arrow batch; None if there are none."""
+    import pyarrow as pa
+
+    return pa.record_batch(dict(columns)) if columns else None
 
 
 class _RoundedIntegers:
@@ -344,21 +173,24 @@ class _RoundedIntegers:
     def __init__(self, source: Source, schema: Schema) -> None:
         self._source = source
         self._names = schema.numeric
-        self._places: dict[str, list[int]] = {}  # of the columns of integers, by file
-        self._found: dict[str, bool] = {}  # columns, and whether a warning has named them
+        self._integers_of_file: dict[str, list[int]] = {}  # places of columns
+        self._rounded: list[str] = []
+        self._named: set[str] = set()
 
-    def look(self, file: str, X: Any) -> None:
-        """Look at a block of a file; X begins with the numeric columns."""
-        if file not in self._places:
-            self._places[file] = self._columns_of_integers(file)
-        places = self._places[file]
+    def look(self, table: Table) -> None:
+        """Look at a block, which begins with the numeric columns."""
+        (file,) = table.origin.paths
+        if file not in self._integers_of_file:
+            self._integers_of_file[file] = self._columns_of_integers(file)
+        places = self._integers_of_file[file]
         if not places:
             return
-        largest = abs(X[:, places]).max(axis=0)
+        largest = abs(table.rows[:, places]).max(axis=0)
         if not isinstance(largest, np.ndarray):
             largest = largest.toarray().ravel()
         for place in np.array(places)[largest >= LARGEST_EXACT].tolist():  # 2⁵³ + 1 has become 2⁵³
-            self._found.setdefault(self._names[place], False)
+            if self._names[place] not in self._rounded:
+                self._rounded.append(self._names[place])
 
     def _columns_of_integers(self, file: str) -> list[int]:
         if self._source.reader.sparse:
@@ -367,9 +199,10 @@ class _RoundedIntegers:
         return [place for place, name in enumerate(self._names) if name in types and is_exact(types[name])]
 
     def warn(self) -> None:
-        new = [name for name, is_named in self._found.items() if not is_named]
+        """Warn of columns that no warning has named."""
+        new = [name for name in self._rounded if name not in self._named]
         if new:
-            self._found = dict.fromkeys(self._found, True)
+            self._named.update(new)
             warn(IntegersRounded(tuple(new)))
 
 
@@ -490,12 +323,13 @@ def read_chunks(
         others_given = (drop, categorical, categories, missing != "error", target is not None, columns is not None)
         if any(others_given) or n_features is not None:
             raise DataError(
-                "{schema} already says target, columns, categories and missing: give it alone, or infer it with the "
-                "others (infer_schema)",
-                schema=Parameter("schema"),
+                Fix("schema"),
+                " already says target, columns, categories and missing: give it alone, or infer it with the others "
+                "(infer_schema)",
             )
-    is_given = schema is not None
-    if schema is None:
+        is_given = True
+    else:
+        is_given = False
         schema = schema_of(
             source,
             target,
@@ -519,6 +353,5 @@ def read_chunks(
         chunk_rows=chunk_rows,
         on_error=on_error,
         progress=progress,
-        learns=not is_given,
-        tells_unread=is_given and bool(schema.readings) and schema.fill is not None,
+        is_given=is_given,
     )

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.findings import Fix
-from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam._utils.warnings import warn
+from vrspam.data.first_look import first_look, refuse_unread, request_of
 from vrspam.data.readers.block import Block, as_table
 from vrspam.data.readers.csv_codes import LateCodes
 from vrspam.data.readers.npy import open_npy
 from vrspam.data.readers.problems import Problems
-from vrspam.data.request import first_look, refuse_unread, request_of
 from vrspam.data.source import Source
 from vrspam.tables import columns as learned_columns
 from vrspam.tables.columns import NumberColumn
@@ -87,15 +86,14 @@ def schema_of(
 ) -> Schema:
     """Return the schema of a stream; all rows are read only if it takes them, or if its `labels` are asked for."""
     if missing not in ("error", "mean") and not isinstance(missing, (int, float)):
-        given = Parameter("missing", missing)
-        raise DataError("{given} is not known; give 'error', 'mean' or a number", given=given)
+        raise DataError(Fix("missing", missing), " is not known; give 'error', 'mean' or a number")
     for option, named in {"categorical": categorical, "categories": categories, "drop": drop}.items():
         if named:
             source.check_named(option)
     if source.reader.sparse:
         return _schema_of_libsvm(source, target, columns, missing, n_features, labels, problems, progress)
     if n_features is not None:
-        raise DataError("{given} applies only to LIBSVM files; leave it out", given=Parameter("n_features"))
+        raise DataError(Fix("n_features"), " applies only to LIBSVM files; leave it out")
 
     means = missing == "mean"
     if source.reader.tabular:
@@ -117,7 +115,7 @@ def schema_of(
 
         schema = read_until_typed(read)
         if not schema.columns:
-            raise DataError(NO_FEATURE, path=source.paths[0])
+            raise DataError(NO_FEATURE.format(path=source.paths[0]))
     else:
         schema = _schema_of_array(source, target, columns)
         schema = _scanned(source, schema, TableLearner(), means, labels, problems, progress)
@@ -173,11 +171,10 @@ def _schema_of_libsvm(
 ) -> Schema:
     """The schema of LIBSVM files: their width, and their labels if they are asked for."""
     if target is not None:
-        words = "the rows of a {format} file carry their labels; leave {target} out"
-        raise DataError(words, format=source.reader.title)
+        raise DataError(f"the rows of a {source.reader.title} file carry their labels; leave ", Fix("target"), " out")
     if missing == "mean":
-        words = "{given} is not for {format} files, whose absent values are zeros; give a number"
-        raise DataError(words, format=source.reader.title, given=Parameter("missing", "mean"))
+        what = f" is not for {source.reader.title} files, whose absent values are zeros; give a number"
+        raise DataError(Fix("missing", "mean"), what)
 
     width = n_features
     known: tuple[Label, ...] | None = None
@@ -329,10 +326,11 @@ def _refuse_grouped(learned: Schema, rules: ColumnRules) -> None:
     """Refuse columns with too many categories."""
     for name in learned.grouped:
         most = min(rules.most_known, learned_columns.MOST_COUNTED)
-        words = "{path}: column {column!r} has more than {most} categories; leave it out with {drop}"
+        what = f"{rules.path}: column {name!r} has more than {most} categories; leave it out with "
+        ways: list[str | Fix] = [Fix("drop", [name])]
         if rules.most_known < learned_columns.MOST_COUNTED:
-            words += ", or raise {max_categories}"
-        raise DataError(words, path=rules.path, column=name, most=most)
+            ways += [", or raise ", Fix("max_categories")]
+        raise DataError(what, *ways)
 
 
 def _with_learned(schema: Schema, learned: Schema) -> Schema:
@@ -366,7 +364,7 @@ def _with_means(source: Source, schema: Schema, learned: Schema, problems: Probl
 
 def remedies_of_files(column: Any) -> dict[str, Any]:
     """What to do about a column in `read_chunks`, in place of the options of training."""
-    return {"include": Parameter("categorical", [column]), "dates": Parameter("drop", [column])}
+    return {"include": Fix("categorical", [column]), "dates": Fix("drop", [column])}
 
 
 def warn_of_decisions(decisions: Iterable[Decision], remedies: Callable[[Any], Mapping[str, Any]]) -> None:

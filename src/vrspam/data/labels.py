@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
-from vrspam._utils.messages import Parameter
+import numpy as np
+
+from vrspam._utils.findings import Fix
 from vrspam._utils.names import INDEPENDENT
 from vrspam.tables.errors import DataError
 from vrspam.tables.schema import Label
@@ -22,6 +25,22 @@ def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
     most_frequent: dict[Label, Label] = {}
     by_frequency = sorted(counts, key=lambda label: -counts[label])
     return {label: most_frequent.setdefault(_without_case(label), label) for label in by_frequency}
+
+
+def coded_labels(column: Any) -> tuple[list[Label], np.ndarray]:
+    """The label of each code of an arrow column, and the code of each row, negative without a label."""
+    coded = column.combine_chunks().dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy()
+    texts = [value.strip() if isinstance(value, str) else value for value in coded.dictionary.to_pylist()]
+    empty = [code for code, value in enumerate(texts) if value == "" or value != value]
+    if empty:
+        codes = np.where(np.isin(codes, empty), -1, codes)
+    counts = np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()
+    spelling = one_spelling({text: count for text, count in zip(texts, counts, strict=True) if count})
+    if not spelling:
+        return [], codes
+    any_label = next(iter(spelling))  # of codes that no row has
+    return [spelling.get(text, any_label) for text in texts], codes
 
 
 def _without_case(label: Label) -> Label:
@@ -61,25 +80,22 @@ def _labels_of_events(only: Label, wanted: str | None, event: str) -> tuple[tupl
         known = (only,) if isinstance(only, str) else (type(only)(0), only)
         return known, only
     if isinstance(only, str) and wanted is None:
-        words = "column {event!r} says {label} in every row: if that is the event, say so with {positive}"
-        raise DataError(words, event=event, label=only, positive=Parameter("positive", only))
-    words = "column {event!r} says {label} in every row: with all rows censored no two of them can be compared"
-    raise DataError(words, event=event, label=only)
+        what = f"column {event!r} says {only} in every row: if that is the event, say so with "
+        raise DataError(what, Fix("positive", only))
+    raise DataError(f"column {event!r} says {only} in every row: with all rows censored no two of them can be compared")
 
 
 def _ask_for_positive(known: Sequence[Label]) -> None:
     """Raise an error that asks which of several labels is the positive one."""
-    words = "the label column holds {count} different values: {shown}. Add {positive}, or another of them; all "
-    words += "other labels then count as negative"
+    parts: list[str | Fix] = [
+        f"the label column holds {len(known)} different values: {_listed(known)}. Add ",
+        Fix("positive", str(known[-1])),
+        ", or another of them; all other labels then count as negative",
+    ]
     if not isinstance(known[-1], str):
-        words += ". If larger values are to rank higher, `train`, `report` and `evaluate` take {order} instead"
-    raise DataError(
-        words,
-        count=len(known),
-        shown=_listed(known),
-        positive=Parameter("positive", str(known[-1])),
-        order=Parameter("event", INDEPENDENT),
-    )
+        parts.append(". If larger values are to rank higher, `train`, `report` and `evaluate` take ")
+        parts += [Fix("event", INDEPENDENT), " instead"]
+    raise DataError(*parts)
 
 
 def _label_called(known: Sequence[Label], wanted: str) -> Label:

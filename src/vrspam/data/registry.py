@@ -20,11 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from vrspam import __version__
-from vrspam._utils.messages import Parameter, how_to_install
+from vrspam._utils.extras import how_to_install
+from vrspam._utils.findings import Fix
 from vrspam._utils.progress import Progress
-from vrspam.data.chunks import DENSE_ABOVE
 from vrspam.data.readers.text_file import DAMAGED, open_text
 from vrspam.tables.errors import DataError
+from vrspam.tables.schema import DENSE_ABOVE
 
 
 @dataclass(frozen=True)
@@ -184,11 +185,10 @@ def _signs(labels: np.ndarray, info: SetInfo, positive: int | Iterable[int] | No
     else:
         chosen = set(positive) if isinstance(positive, Iterable) else {positive}
     if not chosen <= set(known) or not 0 < len(chosen) < len(known):
+        listed = ", ".join(map(str, known))
         raise DataError(
-            "{given} does not divide the labels of {name!r} into two classes; choose some, not all, of {labels}",
-            given=Parameter("positive", [] if positive is None else positive),
-            name=info.name,
-            labels=", ".join(map(str, known)),
+            Fix("positive", [] if positive is None else positive),
+            f" does not divide the labels of {info.name!r} into two classes; choose some, not all, of {listed}",
         )
     return np.where(np.isin(labels, sorted(chosen)), 1, -1).astype(np.int64)
 
@@ -274,11 +274,7 @@ def set_info(name: str) -> SetInfo:
     if name not in sets:
         close = difflib.get_close_matches(str(name), sets, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise DataError(
-            "no data set is called {name!r}; {hint}available() or `vrspam datasets` lists them all",
-            name=name,
-            hint=hint,
-        )
+        raise DataError(f"no data set is called {name!r}; {hint}available() or `vrspam datasets` lists them all")
     return sets[name]
 
 

@@ -1,163 +1,148 @@
-"""Which columns of a table are read, and as what, by the types that its file gives them."""
+"""`TableRequest`: what is asked of a table from which a model is to learn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from vrspam._utils.messages import Parameter
-from vrspam.data.readers.arrow import type_kind
+from vrspam._utils.findings import Fix
+from vrspam._utils.roles import GROUPS, GROUPS_TOO, ORDER, ROLES, named_by
 from vrspam.data.readers.problems import no_column
-from vrspam.data.readers.reader import ColumnRequest
-from vrspam.tables.decide import ColumnRules
-from vrspam.tables.decisions import Decision, LeftOut
+from vrspam.data.source import Source
 from vrspam.tables.errors import DataError
-from vrspam.tables.kinds.dates import Dates
-from vrspam.tables.kinds.times import Times
-from vrspam.tables.schema import Schema
-
-_LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # the arrow type for labels of each kind
-
-
-def request_of(schema: Schema, tabular: bool = True, keep: Iterable[str] = ()) -> ColumnRequest:
-    """Return what a reader must read: the columns of the schema, and those in `keep` unchanged."""
-    if not tabular:
-        label = int(schema.target) if schema.target is not None and schema.target.isdigit() else None
-        features = () if schema.width is not None else tuple(int(name) for name in schema.numeric)
-        return ColumnRequest(features=features, label=label, width=int(schema.width or 0))
-
-    import pyarrow as pa
-
-    types: dict[str, Any] = dict.fromkeys(schema.inputs(), pa.float64())
-    for name, kind in schema.readings.items():
-        types[name] = pa.timestamp("us") if isinstance(kind, Dates) else None
-    types.update(dict.fromkeys(schema.categorical, pa.string()))
-    if schema.target is not None:
-        types[schema.target] = pa.type_for_alias(str(schema.target_type))
-    for name in keep:
-        types.setdefault(name, None)
-    return ColumnRequest(types)
 
 
 @dataclass(frozen=True)
-class FirstLook:
-    """What the types of a table's columns say before its rows are read.
+class TableRequest:
+    """What is asked of a table from which a model is to learn.
 
     Attributes
     ----------
-    schema : Schema
-        Which columns are read, and how. Categories that are not given are empty, to be found later, and it is found
-        later which parts of dates vary.
-    decisions : tuple of Decision
-        Columns that are left out by their type.
+    target : str or None
+        The column that holds the labels, times or an order; None for a file whose rows carry their labels.
+    positive : str or None
+        The label of positive rows; by default the larger of two. All other labels are negative.
+    event : str or None
+        The column that holds the labels where `target` holds times.
+    roles : dict of str to str
+        The columns beside the features, by their roles (`vrspam._utils.roles`): weights, groups, times, strata, ...
+    raw : dict of str to sequence of str
+        More columns to keep in memory as they are in the file, by the role for which they are kept. Those that only
+        name the rows are kept anyway.
+    drop, include, categorical, max_categories, dates
+        As in `vrspam.tool.train`.
+    format, delimiter, encoding, zero_based
+        As in `vrspam.data.read_chunks`.
+    skip_errors : bool
+        Leave out broken lines.
+    progress : bool
+        Show a line.
     """
 
-    schema: Schema
-    decisions: tuple[Decision, ...] = ()
+    target: str | None = None
+    positive: str | None = None
+    event: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    raw: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    drop: Sequence[str] = ()
+    include: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    max_categories: int = 1000
+    dates: Literal["features", "drop"] = "features"
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    zero_based: bool | None = None
+    skip_errors: bool = False
+    progress: bool = False
 
     @property
-    def taken(self) -> tuple[str, ...]:
-        """The names that columns made from dates may not have."""
-        target = () if self.schema.target is None else (self.schema.target,)
-        return (*self.schema.numeric, *self.schema.categorical, *target)
+    def is_order(self) -> bool:
+        """Whether the target is an order of all rows: there are no labels."""
+        return ORDER in self.roles
 
+    @property
+    def label_column(self) -> str:
+        """The column of the labels; an order is its own."""
+        return str(self.target if self.event is None else self.event)
 
-def first_look(
-    types: Mapping[str, Any],
-    target: str | int | None,
-    rules: ColumnRules,
-    columns: Sequence[str | int] | None = None,
-    drop: Sequence[str] = (),
-    categories: Mapping[str, Sequence[str]] | None = None,
-) -> FirstLook:
-    """Say which columns of a table with these arrow types are read, and how; `rules.path` is the file.
+    @property
+    def on_error(self) -> str:
+        """What becomes of broken lines."""
+        return "skip" if self.skip_errors else "raise"
 
-    Columns of other types than number and text are left out if empty columns are; else these are refused.
-    """
-    categories = categories or {}
-    named = [*(columns or ()), *drop, *rules.include, *rules.categorical, *categories]
-    for name in named if target is None else [*named, target]:
-        if name not in types:
-            raise DataError(no_column(rules.path, str(name), types))
+    @property
+    def kept_raw(self) -> list[str]:
+        """The columns of `raw`, each once."""
+        return list(dict.fromkeys(name for names in self.raw.values() for name in names))
 
-    numeric: list[str] = []
-    categorical: dict[str, tuple[str, ...]] = {}
-    readings: dict[str, Any] = {}
-    decisions: list[Decision] = []
-    without = {*drop, target}
-    for name in map(str, types if columns is None else columns):
-        if name in without:
-            continue
-        if name in categories or name in rules.categorical:
-            categorical[name] = tuple(map(str, categories.get(name, ())))
-            continue
-        use = _use_of_type(types[name])
-        reason = _reason_to_leave_out(types[name], use)
-        if reason and rules.empty == "leave out" and name not in rules.include:
-            decisions.append(LeftOut(name, reason))
-        elif use == "dates":
-            readings[name] = Dates(parts=())
-        elif use == "times":
-            readings[name] = Times()
-        elif use == "categories":
-            categorical[name] = ()
-        elif use == "numbers":
-            numeric.append(name)
+    @property
+    def no_features(self) -> list[str]:
+        """Columns beside the features that cannot be features too."""
+        if GROUPS_TOO in self.roles:  # each of two columns says more than which group a row is of
+            features_too = {GROUPS, GROUPS_TOO}
         else:
-            raise DataError(
-                "{path}: column {column!r} of type {type} is neither number, text nor date; leave it out with {drop}",
-                path=rules.path,
-                column=name,
-                type=str(types[name]),
-            )
+            features_too = {role for role in self.roles if ROLES[role].is_feature}
+        return [name for role, name in self.roles.items() if role not in features_too]
 
-    if target is None:
-        return FirstLook(Schema(tuple(numeric), categorical, readings=readings), tuple(decisions))
-    label = str(target)
-    target_type = type_of_labels(types[label], label, rules.path)
-    schema = Schema(tuple(numeric), categorical, target=label, target_type=target_type, readings=readings)
-    return FirstLook(schema, tuple(decisions))
+    def open_source(self, path: Any, **reading: Any) -> Source:
+        """Open the files."""
+        return Source.open(
+            path,
+            self.format,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            zero_based=self.zero_based,
+            **reading,
+        )
+
+    def check_target(self, source: Source) -> None:
+        """Ask for the label column, unless the rows of the file carry their labels."""
+        if self.target is None and not source.reader.sparse:
+            raise DataError(f"which column of {source.paths[0]} holds the labels? Name it with ", Fix("target"))
+
+    def check_without_names(self, source: Source) -> None:
+        """Refuse what is asked of columns that have no names."""
+        self.refuse_raw()
+        for option in ("event", "drop", "include", "categorical"):
+            if getattr(self, option):
+                source.check_named(option)
+        for role in self.roles:
+            source.check_named("event" if role == ORDER else ROLES[role].option)
+
+    def refuse_raw(self) -> None:
+        """Refuse columns to keep in memory where no named columns are in memory."""
+        for role, names in self.raw.items():
+            if names:
+                option = Fix(ROLES[role].option, list(names))
+                raise DataError(option, " needs the named columns of a table in memory: leave it out")
+
+    def check_columns(self, path: str, types: Mapping[str, Any]) -> None:
+        """Refuse columns that are asked for twice or are not in the file.
+
+        Labels may not be left out, kept or used as weights, groups or times. Weights, groups, times and columns to keep
+        must be in the file, and the first three may not be left out.
+        """
+        if self.label_column in self.drop:
+            what = f"column {self.label_column!r} holds the labels and cannot be left out: name another with "
+            raise DataError(what, Fix("drop"))
+        for role, name in self.roles.items():
+            if name == self.label_column and role != ORDER:
+                raise holds_labels(name, role)
+            if name in self.drop:
+                fixes = (Fix("drop"), " and named by ", named_by(role), ": name it once")
+                raise DataError(f"column {name!r} is left out by ", *fixes)
+            if name not in types:
+                raise DataError(no_column(path, name, types))
+        for role, names in self.raw.items():
+            for name in names:
+                if name not in types:
+                    raise DataError(no_column(path, name, types))
+                if name == self.label_column:
+                    raise holds_labels(name, role)
 
 
-def _use_of_type(kind: Any) -> str:
-    """What a column of an arrow type is read as: "numbers", "categories", "dates", "times" or ""."""
-    import pyarrow.types as t
-
-    if t.is_timestamp(kind) or t.is_date(kind):
-        return "dates"
-    if t.is_time(kind) or t.is_duration(kind):
-        return "times"
-    return {"string": "categories", "number": "numbers", "bool": "numbers"}.get(type_kind(kind), "")
-
-
-def _reason_to_leave_out(kind: Any, use: str) -> str:
-    """Why a column of an arrow type has nothing to learn from; "" if it may have."""
-    import pyarrow.types as t
-
-    if t.is_null(kind):
-        return "has no values"
-    return "" if use else f"is of type {kind}, neither number nor category"
-
-
-def type_of_labels(kind: Any, label: str, path: str) -> str:
-    """The arrow type as which a column of labels is read."""
-    import pyarrow.types as t
-
-    target_type = "int64" if t.is_integer(kind) else _LABEL_TYPES.get(type_kind(kind))
-    if target_type is None:
-        raise DataError(f"{path}: the label column {label!r} of type {kind} is neither number nor text")
-    return target_type
-
-
-def refuse_unread(schema: Schema, categorical: Sequence[str], categories: Mapping[str, Sequence[str]]) -> None:
-    """Refuse names of categories that are no feature."""
-    for option, names in (("categorical", categorical), ("categories", categories)):
-        for name in names:
-            if name not in schema.categorical:
-                raise DataError(
-                    "column {column!r} is not read as a feature: leave it out of {option}, or change {ways}",
-                    column=name,
-                    option=Parameter(option),
-                    ways="columns=, drop= or keep=",
-                )
+def holds_labels(column: str, role: str) -> DataError:
+    """The error that the column of a role is that of the labels."""
+    return DataError(f"column {column!r} holds the labels: name another with ", named_by(role))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.tables.frames import rows_of
 
 _LARGE = 1 << 30  # bytes of a table of which a copy would take too much memory
@@ -30,6 +31,29 @@ def stack(parts: Sequence[Any]) -> Any:
     with ThreadPoolExecutor() as pool:  # each column in one piece
         columns = list(pool.map(lambda column: column.combine_chunks(), whole.columns))
     return pa.Table.from_arrays(columns, schema=whole.schema)
+
+
+def stack_columns(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Arrow columns of blocks below each other, by their names."""
+    if not parts[0]:
+        return {}
+    import pyarrow as pa
+
+    return {name: pa.chunked_array([columns[name] for columns in parts]) for name in parts[0]}
+
+
+def as_in_file(parts: Sequence[Any]) -> Any:
+    """A column as the file writes it: whole numbers that were read as floats as text, others as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+    if not pa.types.is_floating(column.type):
+        return column
+    largest = pc.max(pc.abs(column)).as_py()
+    if largest is None or largest >= LARGEST_EXACT or not pc.all(pc.equal(column, pc.trunc(column))).as_py():
+        return column
+    return column.cast(pa.int64()).cast(pa.string())
 
 
 class RowSample:

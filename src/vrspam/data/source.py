@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vrspam._utils.messages import Parameter, how_to_install
+from vrspam._utils.extras import how_to_install
+from vrspam._utils.findings import Fix
 from vrspam._utils.progress import Progress
 from vrspam.data.formats import check_same_format, guess_format
 from vrspam.data.readers import READERS
@@ -97,9 +98,10 @@ class Source:
     def check_named(self, parameter: str = "") -> None:
         """Refuse files without named columns: for a parameter that names some, or for what needs a table."""
         if not self.reader.tabular:
-            way = "leave {parameter} out" if parameter else "give a table"
-            words = f"a {{format}} file has no named columns; {way}"
-            raise DataError(words, format=self.reader.title, parameter=Parameter(parameter))
+            what = f"a {self.reader.title} file has no named columns; "
+            if parameter:
+                raise DataError(what, "leave ", Fix(parameter), " out")
+            raise DataError(f"{what}give a table")
 
     def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
         """Read the files one after the other; with a `label` a line shows the progress."""
@@ -163,29 +165,27 @@ def _reader_of(paths: Sequence[str], format: str | None) -> Any:
         check_same_format(paths)
         return READERS[guess_format(paths[0])]
     if format not in READERS:
-        raise DataError(
-            "{given} is not known; give one of {known}", given=Parameter("format", format), known=", ".join(READERS)
-        )
+        raise DataError(Fix("format", format), f" is not known; give one of {', '.join(READERS)}")
     return READERS[format]
 
 
 def _refuse_options_of_files(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
-            raise DataError("a frame has its own types and names; leave {parameter} out", parameter=Parameter(name))
+            raise DataError("a frame has its own types and names; leave ", Fix(name), " out")
 
 
 def _check_options(delimiter: str | None, encoding: str | None, chunk_bytes: int) -> None:
     if chunk_bytes < 1:
-        raise DataError("{given} must be at least 1", given=Parameter("chunk_bytes", chunk_bytes))
+        raise DataError(Fix("chunk_bytes", chunk_bytes), " must be at least 1")
     if delimiter is not None and len(delimiter.encode()) != 1:
-        raise DataError("{given} must be one ASCII character", given=Parameter("delimiter", delimiter))
+        raise DataError(Fix("delimiter", delimiter), " must be one ASCII character")
     try:
         "".encode("utf-8" if encoding is None else encoding)
     except (LookupError, UnicodeError):
         raise DataError(
-            "{given} is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
-            given=Parameter("encoding", encoding),
+            Fix("encoding", encoding),
+            " is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
         ) from None
 
 
@@ -193,10 +193,6 @@ def _refuse_options_of_others(path: str, kind: Any, options: dict[str, Any]) -> 
     """Refuse options that are given and belong to another format."""
     for name, value in options.items():
         if value is not None and name not in kind.options:
-            raise DataError(
-                "{path} is read as {format}, and {parameter} is for {other}; leave it out",
-                path=path,
-                format=kind.title,
-                parameter=Parameter(name, True if value is True else None),
-                other=next(other.title for other in READERS.values() if name in other.options),
-            )
+            option = Fix(name, True if value is True else None)
+            other = next(other.title for other in READERS.values() if name in other.options)
+            raise DataError(f"{path} is read as {kind.title}, and ", option, f" is for {other}; leave it out")

@@ -1,4 +1,4 @@
-"""The partitions of Spark data frames as blocks of rows: Arrow takes them to Python, a tree of sums adds results."""
+"""The partitions of Spark data frames as `Blocks`: Arrow takes them to Python, and a tree of sums adds totals."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from vrspam._utils.extras import require
@@ -23,15 +24,15 @@ from pyspark.sql import types as T
 from vrspam._utils.warnings import in_short, warn
 from vrspam.data.infer import warn_of_decisions
 from vrspam.data.readers.arrow import type_kind
-from vrspam.distributed._cluster import NO_ROWS
+from vrspam.distributed._cluster import NO_ROWS, RowChecks, add_block
+from vrspam.estimators.base import PairwiseEstimator
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.learner import TableLearner
 from vrspam.tables.schema import Schema
 
-GATHERED_BYTES = 1 << 27  # frames up to this size are gathered in the driver for a second, light pass
 MAX_CATEGORIES = 1000  # of a column of text; if it has more, the most frequent are kept
 LABEL, WEIGHT = "__label__", "__weight__"
-PACKED = "is_result boolean, number int, content binary"  # rows as Arrow writes them, or a pickled result
+PACKED = "is_total boolean, number int, content binary"  # a packet: rows as Arrow writes them, or a pickled total
 
 
 class MissingNumbers(ValueError):
@@ -39,23 +40,24 @@ class MissingNumbers(ValueError):
 
 
 class SparkBlocks:
-    """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
+    """The partitions of a Spark data frame as `Blocks`: columns of numbers and text, labels, and weights.
 
-    For several passes rows are kept as Arrow wrote them, until `release`: in the driver if the frame is small and the
-    passes after the first are `light`, such as scores of linear models; else in Spark's cache. With `is_complete` the
-    frame is assumed to have no missing numbers, and a pass over rows raises `MissingNumbers` if it has one.
+    For several passes rows are kept in Spark's cache as Arrow wrote them, until `release`. With `is_complete` the frame
+    is assumed to have no missing numbers, and a pass over rows raises `MissingNumbers` if it has one. All of Spark that
+    is used here is there in Spark Connect too.
     """
 
     feature_names = None  # a model of a frame encodes its columns itself, by the schema
+    read_once = False
 
     def __init__(
         self,
+        estimator: PairwiseEstimator,
         X: Any,
         y: str,
         sample_weight: str | None,
         *,
         several_passes: bool = False,
-        light: bool = False,
         is_complete: bool = False,
     ):
         check_frame(X)
@@ -69,148 +71,151 @@ class SparkBlocks:
         # mapInArrow would take a name such as "b.c" for the field c of b: columns are named by numbers
         features = [column.alias(str(number)) for number, column in enumerate(typed_columns(self.schema))]
         self.frame = X.select(*features, *beside)
-        self.several_passes, self.light, self.n_features = several_passes, light, self.schema.n_features
-        self.fan_in = 4 if self.n_features > 256 else 16  # results that one task, or the driver, adds; they are large
-        self.kept: DataFrame | None = None  # in Spark's cache
-        self.gathered: list[tuple[int, pa.RecordBatch]] | None = None  # in the driver, by number of partition
+        self.several_passes = several_passes
+        self.n_features = self.schema.n_features
+        self.checks = RowChecks.of(estimator, self.n_features)
+        self.fan_in = 4 if self.n_features > 256 else 16  # totals that one task, or the driver, adds; they are large
+        self.kept: DataFrame | None = None  # rows and totals of the first pass, in Spark's cache
+        self.n_partitions = 0  # of `kept`
+
+    @property
+    def for_maps(self) -> bool:
+        """Whether the rows are for feature maps."""
+        return self.checks.for_maps
 
     def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
-        """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
-        if self.gathered is not None:
-            return checked(sum_of(self.gathered, self.schema, task, add, shared))
-        schema, keep = self.schema, self.several_passes and self.kept is None
-        gather = keep and self.light and estimated_bytes(self.frame) <= GATHERED_BYTES
-        gather = gather and self.frame.rdd.getNumPartitions() <= self.fan_in
-        most = 2 * GATHERED_BYTES / self.frame.rdd.getNumPartitions() if gather else math.inf if keep else 0
+        """The total of all partitions, in one pass over the rows."""
+        schema = self.schema
+        keeps_rows = self.several_passes
+        add_rows = partial(add_block, self.checks, task, shared)
 
         def first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return run_partition(batches, schema, task, add, shared, most)
+            return run_partition(batches, schema, add_rows, keeps_rows)
 
-        def again(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            written = (content.as_buffer() for rows in kept for content in rows.column("content"))
-            batches = (batch for content in written for batch in pa.ipc.open_stream(content))
-            return run_partition(batches, schema, task, add, shared, 0)
+        def again(packets: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return run_partition(unpacked_rows(packets), schema, add_rows, False)
 
-        if self.kept is None:
-            results = self.frame.mapInArrow(first, PACKED)
-        else:
-            results = self.kept.where("NOT is_result").select("content").mapInArrow(again, PACKED)
-        if keep and not gather:
-            self.kept = results.persist(StorageLevel.MEMORY_AND_DISK)
-            results = self.kept.where("is_result")
-        if gather or results.rdd.getNumPartitions() <= self.fan_in:
-            return self._add_in_driver(results, add, gather)
-        return checked(add_by_tree(results, add, self.fan_in))
-
-    def _add_in_driver(self, results: DataFrame, add: Callable, gather: bool) -> Any:
-        """Return the sum of the results; with `gather` the rows come too, and are kept if all have come."""
-        total: Any = None
-        rows, numbers = [], []
-        for packet in results.toArrow().to_batches():
-            for is_result, number, content in zip(*(column.to_pylist() for column in packet.columns), strict=True):
-                if is_result:
-                    numbers.append(number)
-                    total = joined(total, pickle.loads(content), add)
-                else:
-                    rows += [(number, batch) for batch in pa.ipc.open_stream(content)]
-        if gather:
-            self.light = None not in numbers  # else the frame was larger than Spark's planner had said
-            self.gathered = rows if self.light else None
-        return checked(total)
+        if self.kept is not None:
+            totals = self.kept.where("NOT is_total").mapInArrow(again, PACKED)
+            return checked(add_by_tree(totals, self.n_partitions, add, self.fan_in))
+        totals = self.frame.mapInArrow(first, PACKED)
+        if not keeps_rows:
+            return checked(add_once(totals, add, self.fan_in))
+        self.kept = totals.persist(StorageLevel.MEMORY_AND_DISK)
+        totals = self.kept.where("is_total")
+        self.n_partitions = totals.count()
+        return checked(add_by_tree(totals, self.n_partitions, add, self.fan_in))
 
     def release(self) -> None:
         """Free the rows that were kept."""
         if self.kept is not None:
             self.kept.unpersist()
-        self.kept = self.gathered = None
+        self.kept = None
 
 
-def add_by_tree(results: DataFrame, add: Callable, fan_in: int) -> Any:
-    """Return the sum of pickled results; the workers add most of them."""
-
-    def join(a: Any, b: Any) -> Any:
-        return joined(a, b, add)
-
-    rows = results.rdd
-    depth = max(1, math.ceil(math.log(max(rows.getNumPartitions(), 2), fan_in)))
-    return rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
+# Sums of what the partitions give. Results travel as packets: rows of a frame, each with a pickled total.
 
 
-def estimated_bytes(frame: DataFrame) -> float:
-    """Return a frame's size as Spark's planner estimates it: exact once it is cached, huge if it is not known."""
-    try:  # the planner is not public; where it cannot be asked, rows stay on the cluster
-        return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
-    except AttributeError:
-        return float("inf")
+def add_once(totals: DataFrame, add: Callable, fan_in: int) -> Any:
+    """The sum of the totals of all partitions, which are computed once, counted, and then added."""
+    totals = totals.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        return add_by_tree(totals, totals.count(), add, fan_in)
+    finally:
+        totals.unpersist()
 
 
-def run_partition(
-    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple, most: float
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a partition unchanged, up to `most` bytes of them, then the result of the task for all rows.
+def add_by_tree(totals: DataFrame, count: int, add: Callable, fan_in: int) -> Any:
+    """The sum of `count` totals, one for each partition; the workers add them in groups, the driver the last few."""
 
-    The result has no number if rows are wanted (`most` > 0) and some were left out, and is None without rows. An error
-    in the data is returned as a result: Spark would retry an error that is raised, and show a worker's traceback.
-    """
-    context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
+    def add_group(group: pa.Table) -> pa.Table:
+        numbers = group.column("number").to_pylist()
+        total = sum_of_packets(group, add)
+        return pa.Table.from_batches([packed(True, min(numbers) // fan_in, pickle.dumps(total))])
+
+    while count > fan_in:
+        of_group = F.floor(F.col("number") / F.lit(fan_in)).alias("of_group")
+        totals = totals.groupBy(of_group).applyInArrow(add_group, PACKED)
+        count = math.ceil(count / fan_in)
+    return sum_of_packets(totals.toArrow(), add)
+
+
+def sum_of_packets(packets: pa.Table, add: Callable) -> Any:
+    """The sum of the totals in some packets, in the order of their numbers: that of their rows may be any."""
+    contents = packets.column("content")
     total: Any = None
-    sent = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        sent += batch.nbytes
-        if sent <= most:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as stream:
-                stream.write_batch(batch)
-            yield packed(False, number, sink.getvalue().to_pybytes())
-        total = sum_of([(number, batch)], schema, task, add, shared, total)
-        if isinstance(total, Exception):
-            break
-    yield packed(True, number if sent <= most or not most else None, pickle.dumps(total))
-
-
-def sum_of(
-    batches: Iterable[tuple[int, pa.RecordBatch]],
-    schema: Schema,
-    task: Callable,
-    add: Callable,
-    shared: tuple,
-    total: Any = None,
-) -> Any:
-    """Return `total` plus the results of the task for some batches; an error takes the place of the sum."""
-    for number, batch in batches:
-        try:
-            found = task(number, *encoded(batch, schema), *shared)
-        except ValueError as error:
-            found = error
-        total = joined(total, found, add)
+    for place in np.argsort(packets.column("number").to_numpy(), kind="stable").tolist():
+        total = joined(total, pickle.loads(contents[place].as_buffer()), add)
     return total
 
 
-def checked(result: Any) -> Any:
-    """Return a result; raise an error if it is one, or is missing."""
-    if isinstance(result, Exception):
-        raise result
-    if result is None:
+def run_partition(
+    batches: Iterable[pa.RecordBatch], schema: Schema, add_rows: Callable, keeps_rows: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a partition unchanged, if they are kept, and then their total.
+
+    The total is None without rows. An error in the data is returned in its place: Spark would retry an error that is
+    raised, and show a worker's traceback.
+    """
+    number = partition_number()
+    total: Any = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if keeps_rows:
+            yield packed(False, number, written(batch))
+        try:
+            total = add_rows(total, number, *encoded(batch, schema))
+        except ValueError as error:
+            total = error
+            break
+    yield packed(True, number, pickle.dumps(total))
+
+
+def partition_number() -> int:
+    """The number of the partition that this worker is at."""
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def written(batch: pa.RecordBatch) -> bytes:
+    """A batch of rows as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def unpacked_rows(packets: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches of rows in some packets."""
+    for packet in packets:
+        for content in packet.column("content"):
+            yield from pa.ipc.open_stream(content.as_buffer())
+
+
+def checked(total: Any) -> Any:
+    """Return a total; raise an error if it is one, or is missing."""
+    if isinstance(total, Exception):
+        raise total
+    if total is None:
         raise ValueError(NO_ROWS)
-    return result
+    return total
 
 
-def packed(is_result: bool, number: int | None, content: bytes) -> pa.RecordBatch:
-    columns = [pa.array([is_result]), pa.array([number], pa.int32()), pa.array([content], pa.binary())]
-    return pa.RecordBatch.from_arrays(columns, names=["is_result", "number", "content"])
+def packed(is_total: bool, number: int, content: bytes) -> pa.RecordBatch:
+    """A packet: kept rows, or a total, of the partition of this number."""
+    columns = [pa.array([is_total]), pa.array([number], pa.int32()), pa.array([content], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["is_total", "number", "content"])
 
 
 def joined(a: Any, b: Any, add: Callable) -> Any:
-    """The sum of two results, either of which may be None or an error."""
+    """The sum of two totals, either of which may be None or an error."""
     if a is None or isinstance(b, Exception):
         return b
     if b is None or isinstance(a, Exception):
         return a
     try:
-        return add([a, b])
+        return add(a, b)
     except ValueError as error:  # such as a third label
         return error
 
@@ -233,13 +238,11 @@ def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarr
 
 
 def check_frame(X: Any) -> None:
-    """Refuse anything but a data frame of a classic Spark session."""
+    """Refuse anything but a Spark data frame."""
     if not isinstance(X, DataFrame):
         raise ValueError(
             f"X must be a Spark data frame, got {type(X).__name__}; for data in memory use vrspam.AUCClassifier."
         )
-    if not hasattr(X, "rdd") or type(X).__module__.startswith("pyspark.sql.connect"):
-        raise ValueError("A session of Spark Connect has no tree of sums: use a classic Spark session.")
 
 
 def quoted(name: str) -> str:
@@ -328,15 +331,15 @@ def _learn(
             table = pa.Table.from_batches([batch]).rename_columns(names)
             if batch.num_rows:
                 learner.add(table if schema is None else schema.read(table)[0].select(schema.unfinished))
-        yield packed(True, None, pickle.dumps(learner))
+        yield packed(True, partition_number(), pickle.dumps(learner))
 
     # mapInArrow would take a name such as "b.c" for the field c of b: columns are named by numbers
     numbered = [column.alias(str(number)) for number, column in enumerate(_columns(kinds))]
-    results = frame.select(*numbered).mapInArrow(learn, PACKED)
-    found = add_by_tree(results, lambda both: both[0].merge(both[1]), 16)
-    if found is None or not found.columns:
+    totals = frame.select(*numbered).mapInArrow(learn, PACKED)
+    learner = add_once(totals, lambda a, b: a.merge(b), fan_in=16)
+    if learner is None or not learner.columns:
         raise ValueError(NO_ROWS)
-    return found
+    return learner
 
 
 def rounded(means: Iterable[float]) -> tuple[float, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +23,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
-from vrspam.estimators.base import refuse_without_rows
+from vrspam.distributed._cluster import NO_ROWS, RowChecks, add_block, not_corrected, refuse_strata
+from vrspam.estimators.base import PairwiseEstimator, refuse_without_rows
+from vrspam.estimators.blocks import fit_blocks, search_blocks
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
@@ -32,14 +35,16 @@ from vrspam.model.model import Model
 
 @dataclass(frozen=True)
 class DaskBlocks:
-    """Blocks of rows on a cluster or in files; each block is the result of a Dask task."""
+    """A Dask collection as `Blocks`: each block is the result of a Dask task."""
 
     parts: list[tuple[Any, ...]]  # (X, y, weights) and perhaps strata, delayed; there may be no weights
     n_features: int
     feature_names: np.ndarray | None  # of a data frame
+    checks: RowChecks
+    read_once = False
 
     @classmethod
-    def of(cls, X, y=None, sample_weight=None, strata=None) -> DaskBlocks:
+    def of(cls, estimator: PairwiseEstimator, X, y, sample_weight=None, strata=None) -> DaskBlocks:
         """Split X, the labels, the weights, and the strata if there are any, into the blocks of X."""
         if not is_dask_collection(X) or getattr(X, "ndim", None) != 2:
             raise ValueError(
@@ -61,17 +66,39 @@ class DaskBlocks:
             if name != "strata" or part is not None
         ]
         parts = list(zip(blocks, *columns, strict=True))
-        return cls(parts, int(X.shape[1]), names)
+        n_features = int(X.shape[1])
+        return cls(parts, n_features, names, RowChecks.of(estimator, n_features))
+
+    @property
+    def for_maps(self) -> bool:
+        """Whether the rows are for feature maps."""
+        return self.checks.for_maps
 
     def reduce(self, task: Callable, add: Callable, *shared) -> Any:
-        """Return the sum of the results of a task for all blocks, as `Blocks.reduce` says."""
+        """The total of all blocks, by one task for each and a tree of sums."""
+        checks = dask.delayed(self.checks, pure=False)
         sent = [dask.delayed(value, pure=False) for value in shared]
-        run, join = dask.delayed(task, pure=False), dask.delayed(add, pure=False)
-        fan_in = 4  # results that one task adds: a worker must hold this many besides its block
-        level = [run(number, *part, *sent) for number, part in enumerate(self.parts)]
+        run = dask.delayed(add_block, pure=False)
+        join = dask.delayed(sum_of_totals, pure=False)
+        level = [run(checks, task, sent, None, number, *part) for number, part in enumerate(self.parts)]
+        fan_in = 4  # totals that one task adds: a worker must hold this many besides its block
         while len(level) > 1:
-            level = [join(level[start : start + fan_in]) for start in range(0, len(level), fan_in)]
-        return level[0].compute()
+            level = [join(add, level[start : start + fan_in]) for start in range(0, len(level), fan_in)]
+        total = level[0].compute()
+        if total is None:
+            raise ValueError(NO_ROWS)
+        return total
+
+
+def sum_of_totals(add: Callable, totals: list) -> Any:
+    """The sum of a few totals, of which those without rows are None.
+
+    None of them is changed: Dask may use it again, if a worker is lost.
+    """
+    of_rows = [total for total in totals if total is not None]
+    if len(of_rows) < 2:
+        return of_rows[0] if of_rows else None
+    return functools.reduce(add, of_rows[1:], copy.deepcopy(of_rows[0]))
 
 
 def _rows(collection) -> list:
@@ -176,7 +203,7 @@ def _score_block(block, model: Model, labels: bool, dtype: np.dtype) -> np.ndarr
     rows = check_array(block, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps)
     if rows.shape[1] != len(model.columns):
         raise ValueError(f"X has {rows.shape[1]} features, but the model was fitted with {len(model.columns)}.")
-    scores = model.scores(rows)
+    scores = model.score(rows)
     return model.labels(scores).astype(dtype, copy=False) if labels else scores
 
 
@@ -236,7 +263,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         self
         """
         refuse_without_rows(self, "DaskAUCClassifier")
-        fit_blocks(self, DaskBlocks.of(X, y, sample_weight, strata), strata is not None)
+        fit_blocks(self, DaskBlocks.of(self, X, y, sample_weight, strata))
         return self
 
 
@@ -330,7 +357,7 @@ max_iter, threshold
                         f"column {name!r} of type {kind} is not numeric, and feature maps on Dask take numbers: encode "
                         "it first (dask.dataframe.get_dummies), or leave it out."
                     )
-        fit_blocks_by_folds(self, DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
+        search_blocks(self, DaskBlocks.of(self, X, y, sample_weight), folds, validation_rows, correct=False)
         return self
 
     @property

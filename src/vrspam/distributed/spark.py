@@ -28,8 +28,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
+from vrspam.distributed._cluster import not_corrected, refuse_strata
 from vrspam.estimators.base import refuse_without_rows
+from vrspam.estimators.blocks import fit_blocks, search_blocks
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
@@ -67,8 +68,7 @@ class SparkScores(PairwiseClassifier):
         """
         wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > MOMENTS_MAX_FEATURES_DENSE
         for is_complete in (False,) if wide else (True, False):
-            several = several_passes or wide
-            blocks = SparkBlocks(*frame, several_passes=several, light=not (gaps or wide), is_complete=is_complete)
+            blocks = SparkBlocks(self, *frame, several_passes=several_passes or wide, is_complete=is_complete)
             if gaps:
                 blocks.schema = blocks.schema.keeping_missing()
             self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
@@ -99,7 +99,7 @@ class SparkScores(PairwiseClassifier):
 
         @pandas_udf("double")
         def scores(columns: pd.DataFrame) -> pd.Series:
-            return pd.Series(model.scores(encode_frame(columns, schema)))
+            return pd.Series(model.score(encode_frame(columns, schema)))
 
         return scores
 
@@ -230,7 +230,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
 
     Notes
     -----
-    Classic Spark sessions only: Spark Connect has no tree of sums. The workers need this package.
+    Classic Spark sessions and Spark Connect will do. The workers need this package.
 
     Examples
     --------
@@ -269,9 +269,9 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
     The fit makes two passes (plus one for means and categories if there are missing numbers or text): one for the
-    moments of each fold, one for the scores at all points of the grid. Rows are kept in Spark's cache meanwhile, those
-    of a small frame (up to 128 MB) in the driver. The fold of a row depends only on its values (`vrspam.HashFolds`), so
-    the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any partitions.
+    moments of each fold, one for the scores at all points of the grid. Rows are kept in Spark's cache meanwhile. The
+    fold of a row depends only on its values (`vrspam.HashFolds`), so the result is that of
+    `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any partitions.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
         folds = self._check_blocks(validation_rows)
 
         def fit(blocks: SparkBlocks) -> None:
-            fit_blocks_by_folds(self, blocks, folds, validation_rows)
+            search_blocks(self, blocks, folds, validation_rows, correct=False)
 
         maps = not (isinstance(self.features, str) and self.features == "linear")
         return self._fit_frame(fit, X, y, sample_weight, several_passes=True, gaps=maps)

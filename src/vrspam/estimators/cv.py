@@ -11,6 +11,7 @@ from vrspam._utils import parameters
 from vrspam._utils.names import SELECTION_RULES, THRESHOLD_RULES
 from vrspam.estimators import base
 from vrspam.estimators.base import warn_of_raw_columns
+from vrspam.estimators.blocks import search_blocks
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.constraints import LIMITS
 from vrspam.estimators.explained import ExplainedEstimator
@@ -18,18 +19,14 @@ from vrspam.estimators.search import (
     AS_THEY_ARE,
     ColumnsOfFrames,
     check_grid,
-    keep_search_of_blocks,
     run_search,
-    search_blocks,
     takes_raw_columns,
 )
-from vrspam.estimators.streams import RowBlocks
+from vrspam.estimators.streams import StreamBlocks
 from vrspam.features.names import SPELLED_NAMES
-from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.hashing import HashFolds, hash_folds
 from vrspam.model_selection.scoring import SCORINGS, make_scoring
-from vrspam.model_selection.sources import FoldSource
 from vrspam.objective import LOSSES
 from vrspam.pairs import LossChoice
 
@@ -216,7 +213,7 @@ class AUCClassifierCV(PairwiseClassifier, ExplainedEstimator):
         its interval and `auc_path_` are then those of these pairs.
     classes_ : ndarray of shape (2,)
     solver_ : {"moments", "products", "newton"}
-        See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
+        See `vrspam.solvers.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
         Of all rows, when `solver_` is "moments" or "newton"; with a feature map always, but without scatter matrices
         where the features are more than the rows and `solver_` is "products".
@@ -440,13 +437,13 @@ class AUCClassifierCV(PairwiseClassifier, ExplainedEstimator):
         if not (isinstance(self.features, str) and self.features == "linear"):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         folds = self._check_blocks(validation_rows)
-        blocks = RowBlocks(self, chunks, progress)
-        if blocks.one_shot:
+        blocks = StreamBlocks(self, chunks, progress)
+        if blocks.read_once:
             raise ValueError(
                 "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "
                 "vrspam.data.read_chunks), not an iterator."
             )
-        self._fit_source(BlocksInSequence(blocks, folds, validation_rows), blocks.feature_names)
+        search_blocks(self, blocks, folds, validation_rows)
         if not blocks.sparse:
             warn_of_raw_columns(self, self.moments_, self.l2_)
         return self
@@ -458,8 +455,3 @@ class AUCClassifierCV(PairwiseClassifier, ExplainedEstimator):
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
         make_scoring(self.scoring, self.max_fpr)  # before anything is read
         return hash_folds(self.cv, self.random_state)
-
-    def _fit_source(self, source: FoldSource, names: np.ndarray | None, correct: bool = True) -> None:
-        """Choose the penalties on folds of blocks, whose columns have these names, and fit them on all rows."""
-        self._store_columns(source.total.means.shape[1], names)
-        keep_search_of_blocks(self, search_blocks(self, source, correct))

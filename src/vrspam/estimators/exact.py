@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
-
-import numpy as np
-from scipy import sparse
+from typing import Self
 
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
-from vrspam._utils.validation import Rows, union_of_labels
-from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
+from vrspam._utils.validation import union_of_labels
 from vrspam.estimators import base
-from vrspam.estimators.base import warn_of_missed_tolerance, warn_of_raw_columns
+from vrspam.estimators.base import warn_of_raw_columns
+from vrspam.estimators.blocks import MOST_FEATURES_WITH_MATRICES, fit_blocks
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.constraints import LIMITS
-from vrspam.estimators.streams import BlockProducts, RowBlocks
-from vrspam.moments import ClassMoments, PairMoments, PairSums
+from vrspam.estimators.exact_fits import fit_rows, keep_exact_fit, settings_of
+from vrspam.estimators.streams import StreamBlocks
+from vrspam.moments import ClassMoments, PairSums
 from vrspam.objective import LOSSES, PenaltyFamily
 from vrspam.pairs import LossChoice
-from vrspam.solvers import ExactFit, choose_solver
-from vrspam.solvers.exact import ExactSolver
-
-PARTIAL_FIT_MAX_FEATURES = 20_000
 
 
 class AUCClassifier(PairwiseClassifier):
@@ -102,7 +95,7 @@ class AUCClassifier(PairwiseClassifier):
     n_iter_ : int
         Iterations done (1 for a direct solve).
     solver_ : {"moments", "products", "newton"}
-        The solver that ran, see `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
+        The solver that ran, see `vrspam.solvers.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     pairs_ : float
@@ -245,7 +238,7 @@ class AUCClassifier(PairwiseClassifier):
         try:
             rows = self._validate_rows(X, y, sample_weight, reset=first)
             d = rows.X.shape[1]
-            if d > PARTIAL_FIT_MAX_FEATURES:
+            if d > MOST_FEATURES_WITH_MATRICES:
                 raise ValueError(
                     f"partial_fit keeps two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): use fit, or a "
                     "stochastic estimator of this package for streams this wide."
@@ -260,7 +253,7 @@ class AUCClassifier(PairwiseClassifier):
             raise
         self.moments_ = moments
         if moments.complete:
-            keep_exact_fit(self, solver_of(self, d).from_moments(moments), like=rows.X)
+            keep_exact_fit(self, settings_of(self, d).fit_sums(moments), like=rows.X)
         return self
 
     @checks_parameters(skip_nested=True)
@@ -296,18 +289,10 @@ class AUCClassifier(PairwiseClassifier):
         True
         """
         base.refuse_without_rows(self, "fit_stream")
-        blocks = RowBlocks(self, chunks, progress, takes_strata=True)
-        moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
-        d = moments.means.shape[1]
-        self._store_columns(d, blocks.feature_names)  # the names that limits may use
-        solver = solver_of(self, d)
-        if moments.has_scatter:
-            fit = solver.from_moments(moments)
-        else:
-            fit = solver.from_operator(BlockProducts(blocks, moments), moments)
-        keep_exact_fit(self, fit)
+        blocks = StreamBlocks(self, chunks, progress, takes_strata=True)
+        fit = fit_blocks(self, blocks)
         if not blocks.sparse:
-            warn_of_raw_columns(self, moments, fit.l2)
+            warn_of_raw_columns(self, fit.moments, fit.l2)
         return self
 
     @checks_parameters(skip_nested=True)
@@ -327,43 +312,6 @@ class AUCClassifier(PairwiseClassifier):
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, PairSums):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        fit = solver_of(self, moments.n_features or 0).from_moments(moments.copy())
+        fit = settings_of(self, moments.n_features or 0).fit_sums(moments.copy())
         keep_exact_fit(self, fit)
         return self._store_columns(fit.moments.means.shape[1])
-
-
-def solver_of(estimator: Any, n_features: int) -> ExactSolver:
-    """The solver that the parameters of an exact estimator ask for, on so many columns."""
-    family = estimator._family(n_features)
-    return ExactSolver(estimator.l2, estimator.l1, estimator.tol, estimator.max_iter, family, estimator._loss)
-
-
-def fit_rows(estimator: Any, rows: Rows, classes: np.ndarray, loss: LossChoice) -> None:
-    """Find the optimum for validated rows, by moments or by products with them, and keep it."""
-    is_sparse = sparse.issparse(rows.X)
-    solver = choose_solver(rows.X.shape[0], rows.X.shape[1], is_sparse)
-    fit = replace(solver_of(estimator, rows.X.shape[1]), loss=loss).from_rows(rows, classes, solver)
-    keep_exact_fit(estimator, fit, like=rows.X)
-    if not is_sparse:
-        warn_of_raw_columns(estimator, fit.moments, fit.l2)
-
-
-def keep_exact_fit(estimator: Any, fit: ExactFit, like: Any = None) -> None:
-    """Assign the attributes of an optimum, with the moments if it was computed from them, and warn of what it lacks."""
-    solution, moments = fit.solution, fit.moments
-    hint = ""
-    if moments.rounding > 0.0:
-        hint = " or rows in float64"
-    if moments.has_cancelled:
-        hint += CANCELLED
-
-    estimator._keep_fit(solution, moments.classes, moments.means, fit.l2, like=like, hint=hint)
-    estimator.solver_ = fit.solver
-    if fit.solver == "moments":
-        estimator.moments_ = moments
-    if isinstance(moments, PairMoments):
-        estimator.pairs_ = moments.pairs
-
-    if estimator.max_fpr is not None and not solution.w.any() and estimator.l1 == 0.0:
-        warn(NothingAtTheTop(estimator.max_fpr))
-    warn_of_missed_tolerance(estimator, solution, hint)

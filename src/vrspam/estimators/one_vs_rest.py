@@ -21,7 +21,7 @@ from vrspam.estimators.constraints import LIMITS
 from vrspam.moments import one_vs_rest_moments
 from vrspam.solvers import SolverName, choose_solver
 from vrspam.solvers.base import Solution
-from vrspam.solvers.exact import COARSE_FROM, ExactSolver
+from vrspam.solvers.exact import COARSE_FROM, FitSettings
 
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, X is read for each class
 
@@ -78,7 +78,7 @@ class OneVsRestAUC(PairwiseClassifier):
     objective_, l2_, n_iter_ : ndarray of shape (n_classes,), or (1,)
         F_k(coef_[k]), the l2 that was used, and the iterations done, for each class.
     solver_ : {"moments", "products"}
-        See `vrspam.estimators.exact.choose_solver`. From moments the d×d matrices of all classes are held together up
+        See `vrspam.solvers.choose_solver`. From moments the d×d matrices of all classes are held together up
         to 2 GB; beyond that, X is read once for each class.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -174,7 +174,7 @@ class OneVsRestAUC(PairwiseClassifier):
         X, y, weights = rows
         d = X.shape[1]
         codes = np.searchsorted(classes, y)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self._family(d))
+        settings = FitSettings(self.l2, self.l1, self.tol, self.max_iter, self._family(d))
 
         moments_of_classes: Any = [None] * classes.size
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
@@ -188,7 +188,7 @@ class OneVsRestAUC(PairwiseClassifier):
             if classes.size == 2 and k == 0:
                 continue
             of_class = Rows(X, codes == k, weights)
-            fit = exact.from_rows(of_class, np.array([False, True]), solver, moments)
+            fit = settings.fit_rows(of_class, np.array([False, True]), solver, moments)
             if not fits and not sparse.issparse(X):
                 warn_of_raw_columns(self, fit.moments, fit.l2)
             intercept = -float(fit.solution.w @ fit.moments.means.sum(axis=0)) / 2.0

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers import online
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
+
+
+class Start(NamedTuple):
+    """What epochs over a data set start from: a method that knows its statistics, and the problem that it solves."""
+
+    method: Any
+    objective: Objective
+    moments: ClassMoments
+    l2: float
 
 
 @dataclass
@@ -43,8 +52,8 @@ class StreamClassifierBase(PairwiseClassifier):
     def _new_method(self, n_features: int) -> Any:
         """A method that has not seen any rows."""
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Any, Objective, ClassMoments, float]:
-        """A method that knows the statistics of the rows (here the class means alone), F, these statistics, and l2."""
+    def _start(self, rows: Rows, classes: np.ndarray) -> Start:
+        """A method that knows the statistics of the rows, here the class means alone."""
         d = rows.X.shape[1]
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
         l2 = resolve_l2(self.l2, moments)
@@ -52,7 +61,7 @@ class StreamClassifierBase(PairwiseClassifier):
         method.know(moments, online.largest_square(rows.X))
         l1 = float(getattr(self, "l1", 0.0))
         objective = Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1)
-        return method, objective, moments, l2
+        return Start(method, objective, moments, l2)
 
     @abstractmethod
     def _advance(self, method: Any, X, order: np.ndarray, side: np.ndarray, l2: float | None, learn: bool) -> None:
@@ -88,7 +97,7 @@ class StreamClassifierBase(PairwiseClassifier):
         """
         rows = self._validate_rows(X, y, None, order="C")
         classes = self._labels(rows)
-        method, objective, moments, l2 = self._known(rows, classes)
+        method, objective, moments, l2 = self._start(rows, classes)
         self._check_parameters(method)
         X = online.kernel_rows(rows.X)
         side = (rows.y == classes[1]).astype(np.int64)
@@ -137,13 +146,7 @@ class StreamClassifierBase(PairwiseClassifier):
         try:
             rows = self._validate_rows(X, y, None, reset=first, order="C")
             stream = Stream(self._new_method(rows.X.shape[1]), np.empty(0)) if first else self._stream
-            labels = stream.labels
-            if classes is not None:
-                given = np.unique(np.asarray(classes))
-                if given.size != 2:
-                    raise ValueError(f"classes must hold exactly two different labels, got {given.tolist()}.")
-                labels = union_of_labels(labels, given)
-            labels = union_of_labels(labels, np.unique(rows.y))
+            labels = union_of_labels(declared_labels(stream.labels, classes), np.unique(rows.y))
             self._check_parameters(stream.method)
         except Exception:
             if first:  # keep nothing of a refused first batch
@@ -153,13 +156,25 @@ class StreamClassifierBase(PairwiseClassifier):
         if stream.labels.size == 1 and labels.size == 2 and stream.labels[0] == labels[1]:
             stream.method.swap_classes()  # the single label so far was class 0
         stream.labels = labels
+
+        method = stream.method
         side = np.searchsorted(labels, rows.y).astype(np.int64)
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
-        self._advance(stream.method, online.kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
-        method = stream.method
-        if method.counts.min() == 0:
+        self._advance(method, online.kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
+        if method.counts.min() == 0:  # one class so far
             return self
-        l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
+        l2 = AUTO_L2_SHARE * method.l2_unit if fixed_l2 is None else fixed_l2
+        self._refuse_divergence(method, rows, l2)
+
+        objective, gap = self._certificate(method, l2)
+        solution = Solution(method.coef, objective, gap, n_iter=1, converged=True)
+        self._keep_fit(solution, labels, method.means, l2)
+        self.n_steps_ = method.n_steps
+        self._keep_variables(method)
+        return self
+
+    def _refuse_divergence(self, method: Any, rows: Rows, l2: float) -> None:
+        """Refuse to go on with coefficients that are not finite, or so large that F cannot come down again."""
         w = method.coef
         p = float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
@@ -167,9 +182,12 @@ class StreamClassifierBase(PairwiseClassifier):
         if lost or not np.isfinite(w).all():
             raise online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, p))
 
-        objective, gap = self._certificate(method, l2)
-        solution = Solution(w, objective, gap, n_iter=1, converged=True)
-        self._keep_fit(solution, labels, method.means, l2)
-        self.n_steps_ = method.n_steps
-        self._keep_variables(method)
-        return self
+
+def declared_labels(known: np.ndarray, classes: Any) -> np.ndarray:
+    """The labels met so far and those that a caller has declared; an error if these are not two."""
+    if classes is None:
+        return known
+    declared = np.unique(np.asarray(classes))
+    if declared.size != 2:
+        raise ValueError(f"classes must hold exactly two different labels, got {declared.tolist()}.")
+    return union_of_labels(known, declared)

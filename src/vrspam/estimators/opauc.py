@@ -6,7 +6,7 @@ import numpy as np
 
 from vrspam._utils.parameters import Interval
 from vrspam._utils.validation import Rows
-from vrspam.estimators.online import StreamClassifierBase
+from vrspam.estimators.online import Start, StreamClassifierBase
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.solvers import online
@@ -97,7 +97,8 @@ class OPAUCClassifier(StreamClassifierBase):
             raise ValueError(f"OPAUC keeps two d × d matrices: {size:,.0f} GB for d = {n_features:,}; give sketch=.")
         return online.OPAUC(n_features, self.sketch)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[online.OPAUC, Objective, ClassMoments, float]:
+    def _start(self, rows: Rows, classes: np.ndarray) -> Start:
+        """A method that knows the covariances of both classes, or a sketch of them from one pass without steps."""
         method = self._new_method(rows.X.shape[1])
         full = self.sketch is None
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=full).add_checked(rows.X, rows.y)
@@ -105,11 +106,11 @@ class OPAUCClassifier(StreamClassifierBase):
         is_positive = rows.y == classes[1]
         if full:
             method.know(moments)
-            return method, Objective.from_moments(moments, l2), moments, l2
+            return Start(method, Objective.from_moments(moments, l2), moments, l2)
         order = np.arange(rows.X.shape[0])
         rule = online.step_rule(self.step_size, l2)
         method.advance(online.kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
-        return method, Objective.from_rows(rows.X, is_positive, None, moments, l2), moments, l2
+        return Start(method, Objective.from_rows(rows.X, is_positive, None, moments, l2), moments, l2)
 
     def _check_parameters(self, method: online.OPAUC) -> None:
         if method.sketch != self.sketch:

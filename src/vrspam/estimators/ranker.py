@@ -15,7 +15,7 @@ from vrspam._utils.warnings import ScoredAcrossStrata, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import PairwiseEstimator
 from vrspam.estimators.constraints import LIMITS
-from vrspam.estimators.exact import fit_rows
+from vrspam.estimators.exact_fits import fit_rows
 from vrspam.metrics.concordance import canonical_target
 from vrspam.moments import PairMoments
 from vrspam.objective import LOSSES, PenaltyFamily

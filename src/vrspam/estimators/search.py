@@ -28,14 +28,13 @@ from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration, Sigmoid, calibrate, scores_to_expect, signal_kept
-from vrspam.model_selection.choose_model import Selected, choose_map, choose_point, choose_point_of_blocks
+from vrspam.model_selection.choose_model import Selected, choose_map, choose_point
 from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits, of_counted_rows
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs
 from vrspam.model_selection.scoring import ROC_AUC, make_scoring
-from vrspam.model_selection.search import GridSearch
-from vrspam.model_selection.sources import FoldSource
 from vrspam.objective import PenaltyFamily
 from vrspam.pairs import TWO_CLASSES, LossChoice, Pairs, Ranked, whole_units
 from vrspam.penalties.family import PENALTIES
@@ -216,7 +215,7 @@ def number_all_rows(estimator: Any, counted: np.ndarray) -> None:
 
 def search_columns(estimator: Any, folds: FoldedRows | DeviceFolds) -> Searched:
     """Choose the penalties for the columns as they are."""
-    search = make_search(estimator, {}, getattr(folds, "pairs", TWO_CLASSES))
+    search = make_search(estimator, {}, folds.pairs)
     n_features = folds.rows.X.shape[1]
     # Bands of curves need the fits on the folds, and so do out-of-fold scores.
     coefs_bytes = 8 * n_features * folds.n_folds * search.n_points
@@ -260,12 +259,6 @@ def search_maps(estimator: Any, folds: FoldedRows, columns: ColumnsOfFrames) -> 
     if schema is not None and isinstance(reading, Shapes):
         reading = reading.dated(schema.made())
     return Searched(selected, reading, schema)
-
-
-def search_blocks(estimator: Any, source: FoldSource, correct: bool = True) -> Searched:
-    """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-    selected = choose_point_of_blocks(source, make_search(estimator, {}), correct)
-    return Searched(selected, "the rows came in blocks and were not kept; fit reads curves from rows in memory")
 
 
 def make_search(estimator: Any, maps: Mapping[str, Any], pairs: Pairs = TWO_CLASSES) -> GridSearch:

@@ -234,11 +234,7 @@ class VRSPAMClassifier(PairwiseClassifier):
         with StatusLine(f"VRSPAM {variant}:", bar=False, enabled=bool(self.verbose)) as line:
 
             def show(row: dict[str, float]) -> None:
-                measure = "stationarity" if "stationarity" in row else "gap"
-                line.show(
-                    f"epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, F "
-                    f"{row['objective']:.6g}, {measure} {row[measure]:.2e} (goal {self.tol * objective.scale:.0e})"
-                )
+                line.show(epoch_in_words(row, goal=self.tol * objective.scale))
 
             callback = show if self.verbose else None
             solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=callback)
@@ -249,3 +245,12 @@ class VRSPAMClassifier(PairwiseClassifier):
         self.variant_ = variant
         base.warn_of_missed_tolerance(self, solution)
         return self
+
+
+def epoch_in_words(row: dict[str, float], goal: float) -> str:
+    """What `verbose` says of an epoch, a row of the history."""
+    measure = "stationarity" if "stationarity" in row else "gap"
+    return (
+        f"epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, F {row['objective']:.6g}, "
+        f"{measure} {row[measure]:.2e} (goal {goal:.0e})"
+    )

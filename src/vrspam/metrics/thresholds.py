@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from vrspam._utils.names import THRESHOLD_RULES
 from vrspam._utils.texts import short_between
 from vrspam.metrics import roc
 from vrspam.metrics.groups import Clusters, satterthwaite
@@ -99,6 +100,11 @@ class ChosenThreshold(Threshold):
     rule: str
     asked: float
     confidence: float | None = None
+
+    def check(self) -> None:
+        """Refuse a rule that is not known, as a file may hold it."""
+        if self.rule not in THRESHOLD_RULES:
+            raise ValueError(f"the rule {self.rule!r} of the threshold is not known")
 
     @property
     def prevalence(self) -> float | None:

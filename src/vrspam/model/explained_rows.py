@@ -12,7 +12,7 @@ from vrspam.tables import frames
 from vrspam.tables.unseen import far_outside
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 class Part(NamedTuple):
@@ -67,9 +67,17 @@ def value_text(model: Model, part: Part) -> str:
 
 
 def explain_rows(
-    model: Model, X: Any, kept: Any, broken: Sequence[Any], rows: np.ndarray, order: np.ndarray
+    model: Model,
+    X: Any,
+    identifiers: Mapping[str, Any],
+    broken: Sequence[Any],
+    rows: np.ndarray,
+    order: np.ndarray,
 ) -> Iterator[ExplainedRow]:
-    """Yield the rows with numbers `rows` in the file; `order` has places in X, or -1 - the place in `broken`."""
+    """Yield the rows with numbers `rows` in the file; `order` has places in X, or -1 - the place in `broken`.
+
+    `identifiers` are columns that name the rows of X, as they are in the file.
+    """
     readable = order[order >= 0]
     scores = np.empty(0)
     parts: dict[str, np.ndarray] = {}
@@ -77,9 +85,8 @@ def explain_rows(
         chosen = frames.rows_of(X, readable)
         scores = model.score(chosen)
         parts = model.parts_of_rows(chosen)
-    probabilities = None if model.calibration is None else model.calibration(scores)
+    probabilities = model.probabilities(scores)
 
-    identifiers = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
     indices = {name: j for j, name in enumerate(model.schema.columns) if name in parts}
     n_scored = 0
     for row, place in zip(rows.tolist(), order.tolist(), strict=True):

@@ -1,13 +1,15 @@
 """Folds of rows that come in blocks, as cross-validation takes them: moments first, then scores of held-out rows."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import SMALL, blas_threads
-from vrspam._utils.validation import Rows, error_in_block
+from vrspam._utils.blas import SMALL
+from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.group_splits import ImpossibleFolds
 from vrspam.model_selection.hashing import HashFolds, HashSample
@@ -15,23 +17,29 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.sources import FoldProblem
 from vrspam.moments import ClassMoments
 from vrspam.objective import SmoothLoss, SquaredPairLoss
+from vrspam.objective.blocks import Block, Blocks, add_to_moments
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 
+ClassSamples = tuple[HashSample, HashSample]  # of the negative and of the positive rows
 
-class FoldMoments:
-    """Moments of each fold of rows that come in blocks; the training part of a fold is the sum of the others."""
+
+class BlockFolds:
+    """Folds of rows in blocks, or of their features under a map, in two readings: for moments, and for scores.
+
+    The training part of a fold is the sum of the other folds. At most `most` held-out rows of each class are scored.
+    """
 
     like: Any = None
 
-    def __init__(self, folds: list[ClassMoments]):
-        for number, fold in enumerate(folds):
-            if not fold.complete:
-                found = "rows of one class only" if fold.classes.size and fold.weights.any() else "no rows"
-                raise ImpossibleFolds(
-                    f"Fold {number} has {found}, and needs both classes: use fewer folds, or another seed of the folds."
-                )
-        self.folds, self.n_folds = folds, len(folds)
-        self.total = sum(folds[1:], folds[0])
+    def __init__(self, blocks: Blocks, hash_folds: HashFolds, most: int, features: FeatureMap | None = None):
+        self.blocks = blocks
+        self.hash_folds = hash_folds
+        self.most = most
+        self.features = features
+        self.folds = blocks.reduce(add_to_folds, add_folds, hash_folds, features)
+        self.n_folds = len(self.folds)
+        refuse_incomplete(self.folds)
+        self.total = sum(self.folds[1:], self.folds[0])
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -39,7 +47,7 @@ class FoldMoments:
         return FoldProblem(d <= SMALL, many_products, 10 * 8 * d * d)
 
     def points_at_once(self, fold: int) -> None:
-        """One pass over the blocks scores all rows at all points."""
+        """One reading of the blocks scores all rows at all points."""
 
     def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
         """The loss on all other folds."""
@@ -47,79 +55,48 @@ class FoldMoments:
         moments = sum(others[1:], others[0])
         return SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0)
 
-
-class BlocksInSequence(FoldMoments):
-    """Folds of blocks that are read twice, for moments and for scores of at most `most` held-out rows of each class."""
-
-    def __init__(self, blocks: Iterable[Rows], hash_folds: HashFolds, most: int):
-        self.blocks, self.hash_folds, self.most = blocks, hash_folds, most
-        moments = [ClassMoments() for _ in range(hash_folds.n_splits)]
-        for number, rows in enumerate(blocks):
-            number = getattr(blocks, "number", number)  # a stream passes over blocks without rows
-            add_to_folds(moments, rows, number, hash_folds)
-        super().__init__(moments)
-
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
-        """Scores of all rows, or of a sample of each class, in one pass."""
-        stacked, positive = np.stack([coefs[fold] for fold in range(self.n_folds)]), self.total.classes[1]
-        scored = (score_block(rows, positive, stacked, self.hash_folds, self.most) for rows in self.blocks)
-        return held_out_of(add_scores(scored))
+        """Scores of all rows, or of a sample of each class, in one reading."""
+        stacked = np.stack([coefs[fold] for fold in range(self.n_folds)])
+        positive = self.total.classes[1]
+        return held_out_scores(self.blocks, self.hash_folds, self.most, positive, stacked, self.features)
 
 
-ClassSamples = tuple[HashSample, HashSample]  # of the negative and of the positive rows
+def refuse_incomplete(folds: list[ClassMoments]) -> None:
+    """Refuse folds of which one has no rows of some class."""
+    for number, fold in enumerate(folds):
+        if fold.complete:
+            continue
+        has_rows = fold.classes.size and fold.weights.any()
+        what = "rows of one class only" if has_rows else "no rows"
+        raise ImpossibleFolds(
+            f"Fold {number} has {what}, and needs both classes: use fewer folds, or another seed of the folds."
+        )
 
 
-def score_block(
-    rows: Rows, positive_label: object, coefs: np.ndarray, folds: HashFolds, most: int, features: Any = None
-) -> ClassSamples:
-    """Score each row of a block by the coefficients of its fold; `coefs` has the shape (folds, points, features).
+def held_out_scores(
+    blocks: Blocks,
+    folds: HashFolds,
+    most: int,
+    positive: object,
+    coefs: np.ndarray,
+    features: FeatureMap | None = None,
+) -> HeldOut:
+    """Scores of all rows, or of a sample of each class, by the coefficients of their folds, in one reading.
 
-    The features are the columns of X, or those of the map `features`.
-    The `most` rows of each class with the smallest hashes are kept, whatever the order of the rows and their blocks.
+    `coefs` has the shape (folds, points, features).
     """
-    hashes = folds.hashes(rows.X)
-    fold = folds.fold_of_hashes(hashes)
-    scores = np.empty((rows.X.shape[0], coefs.shape[1]))
-    for side in range(folds.n_splits):
-        index = np.flatnonzero(fold == side)
-        if index.size:
-            part = rows.X[index]
-            scores[index] = part @ coefs[side].T if features is None else features.products(part, coefs[side].T)
-    weights = np.ones(fold.size) if rows.weights is None else rows.weights
-    positive = rows.y == positive_label
-    columns = (hashes, weights, fold, scores)
-    negatives, positives = (np.flatnonzero((positive == side) & (weights > 0)) for side in (False, True))
-    of_negatives, of_positives = ([column[side] for column in columns] for side in (negatives, positives))
-    return HashSample(most, *of_negatives), HashSample(most, *of_positives)
+    return held_out_of(blocks.reduce(add_scores_of_block, add_scores, positive, coefs, folds, most, features))
 
 
-def add_scores(parts: Iterable[ClassSamples]) -> ClassSamples:
-    """Join the scores of several blocks, of which there is at least one; the given scores are not changed."""
-    total: ClassSamples | None = None
-    for negatives, positives in parts:
-        below, above = total or (HashSample(negatives.most), HashSample(positives.most))
-        total = below.add(negatives), above.add(positives)
-    assert total is not None
-    return total
+# What a block adds to a total, and two totals added.
 
 
-def held_out_of(samples: ClassSamples) -> HeldOut:
-    """The rows that were kept, fold by fold; the weights say how many rows each stands for."""
-    sides = [sample.columns[1:] for sample in samples]
-    sizes = [weights.size for weights, _, _ in sides]
-    fold = np.concatenate([fold for _, fold, _ in sides])
-    order = np.argsort(fold, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    weights, scores = np.empty(order.size), np.empty((order.size, sides[0][2].shape[1]))
-    for sample, (given, _, of_side), where in zip(samples, sides, np.split(place, sizes[:1]), strict=True):
-        weights[where], scores[where] = given * (sample.seen / max(given.size, 1)), of_side
-    positive = (np.arange(order.size) >= sizes[0])[order]
-    return HeldOut(positive, scores, fold[order], None if np.all(weights == 1.0) else weights)
-
-
-def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds, features: Any = None) -> None:
-    """Add the rows of a block, or their features under a map, to the moments of their folds."""
+def add_to_folds(
+    total: list[ClassMoments] | None, block: Block, folds: HashFolds, features: FeatureMap | None = None
+) -> list[ClassMoments]:
+    """Add a block's rows, or their features under a map, to the moments of their folds, in place."""
+    rows = block.rows
     n_features = rows.X.shape[1]
     if array_api.device_namespace(rows.X) is not None:
         raise ValueError(
@@ -133,17 +110,89 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
         )
     fold = folds.fold_of(rows.X)
     if features is not None:
-        rows = rows._replace(X=MappedArray(rows.X, features))
-    for side, part in enumerate(moments):
-        index = np.flatnonzero(fold == side)
+        block = block._replace(rows=rows._replace(X=MappedArray(rows.X, features)))
+    if total is None:
+        total = [ClassMoments() for _ in range(folds.n_splits)]
+    for number, moments in enumerate(total):
+        index = np.flatnonzero(fold == number)
         if index.size:
-            add_block(part, rows, number, index)
+            add_to_moments(moments, block, index)
+    return total
 
 
-def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
-    """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
-    try:
-        with blas_threads(columns=rows.X.shape[1]):
-            moments.add_checked(*rows, index=index)
-    except ValueError as error:
-        raise error_in_block(number, error) from error
+def add_folds(total: list[ClassMoments], part: list[ClassMoments]) -> list[ClassMoments]:
+    """The sum of the moments of each fold, in place of `total`."""
+    return [of_fold.put_in(other) for of_fold, other in zip(total, part, strict=True)]
+
+
+def score_block(
+    block: Block,
+    positive_label: object,
+    coefs: np.ndarray,
+    folds: HashFolds,
+    most: int,
+    features: FeatureMap | None = None,
+) -> ClassSamples:
+    """Score each row of a block by the coefficients of its fold; `coefs` has the shape (folds, points, features).
+
+    The features are the columns of X, or those of the map `features`.
+    The `most` rows of each class with the smallest hashes are kept, whatever the order of the rows and their blocks.
+    """
+    rows = block.rows
+    hashes = folds.hashes(rows.X)
+    fold = folds.fold_of_hashes(hashes)
+    scores = np.empty((rows.X.shape[0], coefs.shape[1]))
+    for number, of_fold in enumerate(coefs):
+        index = np.flatnonzero(fold == number)
+        if index.size == 0:
+            continue
+        if features is None:
+            scores[index] = rows.X[index] @ of_fold.T
+        else:
+            scores[index] = features.products(rows.X[index], of_fold.T)
+    weights = np.ones(fold.size) if rows.weights is None else rows.weights
+    positive = rows.y == positive_label
+    samples = []
+    for side in (False, True):
+        kept = np.flatnonzero((positive == side) & (weights > 0))
+        samples.append(HashSample(most, hashes[kept], weights[kept], fold[kept], scores[kept]))
+    return samples[0], samples[1]
+
+
+def add_scores_of_block(
+    total: ClassSamples | None,
+    block: Block,
+    positive_label: object,
+    coefs: np.ndarray,
+    folds: HashFolds,
+    most: int,
+    features: FeatureMap | None = None,
+) -> ClassSamples:
+    """Add the scores of a block, as `score_block` gives them."""
+    part = score_block(block, positive_label, coefs, folds, most, features)
+    return part if total is None else add_scores(total, part)
+
+
+def add_scores(total: ClassSamples, part: ClassSamples) -> ClassSamples:
+    """Both samples of both classes, in place of `total`."""
+    return total[0].add(part[0]), total[1].add(part[1])
+
+
+def held_out_of(samples: ClassSamples) -> HeldOut:
+    """The rows that were kept, fold by fold; the weights say how many rows each stands for."""
+    columns = [sample.columns for sample in samples]
+    fold = np.concatenate([of_side for _, _, of_side, _ in columns])
+    order = np.argsort(fold, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+
+    n_negatives = columns[0][0].size
+    n_points = columns[0][3].shape[1]
+    weights = np.empty(order.size)
+    scores = np.empty((order.size, n_points))
+    for sample, of_side, where in zip(samples, columns, (place[:n_negatives], place[n_negatives:]), strict=True):
+        _, of_rows, _, of_points = of_side
+        weights[where] = of_rows * (sample.seen / max(of_rows.size, 1))
+        scores[where] = of_points
+    positive = order >= n_negatives
+    return HeldOut(positive, scores, fold[order], None if np.all(weights == 1.0) else weights)

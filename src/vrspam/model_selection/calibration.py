@@ -53,9 +53,6 @@ class Sigmoid:
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"method": self.method, "slope": self.slope, "offset": self.offset}
-
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
@@ -98,10 +95,6 @@ class Isotonic:
 
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
         return np.interp(scores, self.scores, self.probabilities)
-
-    def to_dict(self) -> dict[str, Any]:
-        nodes = {"scores": self.scores.tolist(), "probabilities": self.probabilities.tolist()}
-        return {"method": self.method, **nodes}
 
 
 Calibration = Sigmoid | Isotonic  # functions from scores to probabilities that do not decrease

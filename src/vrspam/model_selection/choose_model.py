@@ -24,12 +24,12 @@ from vrspam.model_selection.cross_validate import CrossValidated, FoldModels, Gr
 from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.device_source import RowsOnDevice
 from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut, sample_of, scores_of, stable_share_of_moments
 from vrspam.model_selection.labelled import score_trees
 from vrspam.model_selection.maps_in_memory import FEW_BYTES, MapsInMemory, learn_maps
 from vrspam.model_selection.race import race
 from vrspam.model_selection.refit import Fitted
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource, RowsInMemory
 from vrspam.moments import PairSums
 
@@ -63,7 +63,7 @@ def choose_point(
     solver, total = source.solver, source.total
     del source  # frees the moments of the folds
     columns = candidate_of_columns(found, total, search, sample)
-    fit = search.solver(columns.choice).from_rows(folds.rows, folds.classes, solver, total)
+    fit = search.settings_at(columns.choice).fit_rows(folds.rows, folds.classes, solver, total)
     columns = replace(columns, fit=fit)
     return select_and_correct(Comparison([columns], columns, np.ones(1)), folds, search, sample)
 
@@ -88,7 +88,7 @@ def choose_point_of_blocks(source: FoldSource, search: GridSearch, correct: bool
     found = cross_validate(source, search, keep_coefs=True)
     total = source.total
     columns = candidate_of_columns(found, total, search)
-    columns = replace(columns, fit=search.solver(columns.choice).from_moments(total))
+    columns = replace(columns, fit=search.settings_at(columns.choice).fit_sums(total))
     comparison = Comparison([columns], columns, np.ones(1))
     fit = comparison.fitted()
     assert found.held_out is not None

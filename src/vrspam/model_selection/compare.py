@@ -19,10 +19,10 @@ from vrspam.metrics.correction import Sample
 from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.correction import OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.refit import Fitted, fitted_alone, fitted_blend, without_matrices
 from vrspam.model_selection.scoring import ROC_AUC
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.selection import Points, SelectionRule, choose
 from vrspam.pairs import Pairs
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vrspam.metrics.correction import Sample
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut, as_they_are, in_range
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.solvers.path import grid_axes, solve_grid
 

@@ -19,6 +19,7 @@ from vrspam.metrics import correction
 from vrspam.model_selection.folds import empty_part
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments import ClassMoments
+from vrspam.pairs import TWO_CLASSES
 from vrspam.solvers import choose_solver
 
 
@@ -66,6 +67,7 @@ class DeviceFolds:
     positive: Any
     fold: Any  # the fold that holds each row out
     sizes: np.ndarray  # negative and positive rows that each fold holds out, (folds, 2)
+    pairs = TWO_CLASSES
 
     @classmethod
     def of(cls, cv: Any, rows: Rows, classes: np.ndarray, random_state: Any = None) -> DeviceFolds | None:

@@ -20,15 +20,15 @@ from vrspam.model_selection.bags import Bags, bags_of
 from vrspam.model_selection.candidates import Candidate, refuse_not_finite
 from vrspam.model_selection.cross_validate import CrossValidated, GridScores, SolvedFold, measure_whole_fold
 from vrspam.model_selection.folds import FoldedRows
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, over_folds
 from vrspam.moments import ClassMoments, PairSums
 from vrspam.objective import Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss
 from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution
-from vrspam.solvers.exact import ExactSolver
+from vrspam.solvers.exact import FitSettings
 from vrspam.solvers.path import check_grid_axis
 from vrspam.tables.frames import rows_of
 
@@ -161,8 +161,8 @@ def fit_one_score(rows: Rows, classes: np.ndarray, search: GridSearch, varies: b
         moments = ClassMoments(1, classes=classes).add_checked(*rows)
         nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
         return ExactFit(nothing, moments, 0.0 if l2 == "auto" else l2, "moments")
-    solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
-    fit = solver.from_rows(rows, classes, "moments")
+    settings = FitSettings(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
+    fit = settings.fit_rows(rows, classes, "moments")
     if not float(fit.solution.w[0]) > 0.0:  # the scores rank no better than chance
         return without_signal(fit, rows, l1, search.penalty, search.loss)
     return fit

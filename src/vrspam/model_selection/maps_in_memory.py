@@ -16,9 +16,9 @@ from vrspam.metrics.correction import Sample
 from vrspam.model_selection.candidates import Candidate, point_number, refuse_not_finite
 from vrspam.model_selection.cross_validate import cross_validate
 from vrspam.model_selection.folds import FoldedRows
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.held_out import scores_of
 from vrspam.model_selection.labelled import cross_validate_labelled
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, RowsInMemory, over_folds, rows_for_solver
 from vrspam.moments import FinishedMoments
 from vrspam.solvers import ExactFit
@@ -70,8 +70,8 @@ class MapsInMemory(NamedTuple):
             rows, solver, total = source.rows, source.solver, source.total
         if self.search.loss.needs_rows:
             rows = rows._replace(X=hold_features(rows.X))
-        exact = self.search.on(candidate.features).solver(candidate.choice)
-        fit = exact.from_rows(rows, self.folds.classes, solver, total)
+        settings = self.search.on(candidate.features).settings_at(candidate.choice)
+        fit = settings.fit_rows(rows, self.folds.classes, solver, total)
         if isinstance(fit.moments, FinishedMoments):  # computed completely, so that the rows are no longer needed
             return fit._replace(moments=fit.moments.settled)
         return fit

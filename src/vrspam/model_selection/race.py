@@ -21,9 +21,9 @@ from vrspam.metrics.correction import group_numbers, some_of_each_class
 from vrspam.model_selection.candidates import Candidate
 from vrspam.model_selection.compare import CANNOT_BE_FITTED, Watch, weights_of
 from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.grid_search import GridSearch
 from vrspam.model_selection.maps_in_memory import FEW_BYTES, MapsInMemory, NotLearnt, learn_maps
 from vrspam.model_selection.scoring import ROC_AUC
-from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
 from vrspam.tables.frames import rows_of
 

@@ -283,14 +283,33 @@ class ClassMoments(AddableSums):
     def __add__(self, other: ClassMoments) -> ClassMoments:
         if not isinstance(other, ClassMoments):
             return NotImplemented
-        classes = self._check_alike(other)
-        if self.n_features is None:
-            return other.copy()
-        new = self.copy()
-        new._widen(classes)
+        return self.copy().put_in(other)
+
+    def put_in(self, other: ClassMoments) -> Self:
+        """Add the moments of other rows, in place: `self + other` without a copy.
+
+        Parameters
+        ----------
+        other : ClassMoments
+            If they are refused, nothing changes.
+
+        Returns
+        -------
+        self
+        """
+        self._check_alike(other)
+        if other.n_features is None:
+            return self
+        classes = union_of_labels(self._known, other._known)
+        self.n_features = other.n_features
+        self._widen(classes)
         for label, statistics in zip(other.classes, other._stats, strict=True):
-            new._stats[int(np.searchsorted(classes, label))].merge(statistics)
-        return new
+            slot = int(np.searchsorted(classes, label))
+            if self._stats[slot].rows == 0:
+                self._stats[slot] = statistics.copy()
+            else:
+                self._stats[slot].merge(statistics)
+        return self
 
     def __sub__(self, other: ClassMoments) -> ClassMoments:
         if not isinstance(other, ClassMoments):

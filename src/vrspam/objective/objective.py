@@ -8,8 +8,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from vrspam.moments import PairSums
-from vrspam.objective.losses import SmoothLoss, SquaredPairLoss
+from vrspam.objective.losses import SmoothLoss
 from vrspam.objective.rounding import UNIT
+from vrspam.objective.squared import SquaredPairLoss
 from vrspam.penalties.base import Penalty
 from vrspam.penalties.elastic_net import ElasticNet
 

@@ -64,10 +64,12 @@ class FinishedErrors:
 
     def _of_matrix(self, size: np.ndarray) -> np.ndarray:
         """The error from rounding in products with T and Σ and in the features; `size` is |w|."""
-        by_level, by_spread, by_features = (float(v @ size) for v in (self.levels, self.spread, self.features))
-        found = self.last.of_matrices * (by_level + 2.0 * by_spread) * self.levels
-        found += (2.0 * gamma(size.size) * by_spread + by_features) * self.spread
-        return found + (by_spread + by_features) * self.features
+        by_level = float(self.levels @ size)
+        by_spread = float(self.spread @ size)
+        by_features = float(self.features @ size)
+        of_products = self.last.of_matrices * (by_level + 2.0 * by_spread) * self.levels
+        of_products += (2.0 * gamma(size.size) * by_spread + by_features) * self.spread
+        return of_products + (by_spread + by_features) * self.features
 
     def _of_root(self, w: np.ndarray) -> float:
         """root · |Tw|, with the rounding of Tw."""
@@ -153,13 +155,15 @@ class LossErrors:
 
     def of_gradient(self, w: np.ndarray, grad: np.ndarray, k: float, delta: np.ndarray) -> np.ndarray:
         """The error of each entry of ∇f(w)."""
-        margin, of_margin = abs(1.0 - float(w @ delta)), self.of_margin(w, delta)
+        margin = abs(1.0 - float(w @ delta))
+        of_margin = self.of_margin(w, delta)
         by_delta = self.delta * (margin + of_margin) + np.abs(delta) * (of_margin + 4.0 * UNIT * margin)
         return 1.01 * k * (self.products.of_product(w) + by_delta) + (self.share + 8.0 * UNIT) * np.abs(grad)
 
     def of_value(self, w: np.ndarray, value: float, scale: float, delta: np.ndarray) -> float:
         """The error of f(w)."""
-        margin, of_margin = abs(1.0 - float(w @ delta)), self.of_margin(w, delta)
+        margin = abs(1.0 - float(w @ delta))
+        of_margin = self.of_margin(w, delta)
         square = max(value / scale - margin**2, 0.0) if scale > 0.0 else 0.0
         by_parts = (2.0 * margin + of_margin) * of_margin + self.products.of_square(w, square)
         return 1.01 * scale * by_parts + (self.share + 8.0 * UNIT) * value

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from vrspam._utils.validation import Rows
+from vrspam.comparable import Comparable
 from vrspam.metrics.correction import RankMeasure, Sample
 from vrspam.moments import AddableSums, PairSums
-from vrspam.objective.losses import SquaredPairLoss
+from vrspam.objective.losses import SmoothLoss
+from vrspam.objective.squared import SquaredPairLoss
 
-LossOfRows = Callable[..., Any]  # from X, labels, weights and sums, and the rows in order (`Comparable`)
+
+class LossOfRows(Protocol):
+    """How a loss that sorts scores is made: a class like `vrspam.objective.SquaredHingeLoss`."""
+
+    def __call__(self, X: Any, is_upper: np.ndarray, weights: np.ndarray | None, sums: PairSums, /) -> SmoothLoss:
+        """The loss over all pairs of two classes."""
+
+    def of_pairs(self, X: Any, groups: Comparable, sums: PairSums, /) -> SmoothLoss:
+        """The loss over certain pairs of ranked rows."""
 
 
 class Pairs(Protocol):
@@ -71,7 +81,7 @@ class Pairs(Protocol):
         sums: PairSums,
         index: np.ndarray | None = None,
     ) -> Any:
-        """A loss that sorts scores: `make` gets X, labels, weights, sums and, if they matter, the rows in order."""
+        """A loss that sorts scores, over these pairs."""
 
     def tree_targets(
         self, is_upper: np.ndarray, weights: np.ndarray | None, index: np.ndarray

@@ -12,8 +12,10 @@ from vrspam._utils.validation import Rows
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.moments import AddableSums, PairSums
 from vrspam.objective import LOSSES
-from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
-from vrspam.objective.losses import SmoothLoss, SquaredPairLoss
+from vrspam.objective.hinge import SquaredHingeLoss
+from vrspam.objective.losses import SmoothLoss
+from vrspam.objective.partial_hinge import PartialHingeLoss
+from vrspam.objective.squared import SquaredPairLoss
 from vrspam.pairs.base import Pairs
 from vrspam.pairs.two_classes import TWO_CLASSES
 

@@ -13,7 +13,9 @@ from vrspam._utils.validation import Rows
 from vrspam.comparable import Comparable
 from vrspam.metrics.correction import RankMeasure, Sample, group_numbers
 from vrspam.moments import PairMoments, PairSums, RankedPairs
-from vrspam.objective.losses import PairProducts, SmoothLoss, SquaredPairLoss
+from vrspam.objective.losses import SmoothLoss
+from vrspam.objective.products import PairProducts
+from vrspam.objective.squared import SquaredPairLoss
 from vrspam.pairs.base import LossOfRows
 
 
@@ -79,7 +81,7 @@ class Ranked(RankedPairs):
         index: np.ndarray | None = None,
     ) -> SmoothLoss:
         """A loss that sorts scores, on the rows in order."""
-        return make(X, is_upper, weights, sums, self.groups(weights, index))
+        return make.of_pairs(X, self.groups(weights, index), sums)
 
     def tree_targets(
         self, is_upper: np.ndarray, weights: np.ndarray | None, index: np.ndarray

@@ -11,7 +11,7 @@ from vrspam import metrics
 from vrspam._utils.validation import Rows
 from vrspam.metrics.correction import RankMeasure, Sample, TwoClassMeasure
 from vrspam.moments import AddableSums, ClassMoments, PairSums
-from vrspam.objective.losses import SquaredPairLoss
+from vrspam.objective.squared import SquaredPairLoss
 from vrspam.pairs.base import LossOfRows
 
 

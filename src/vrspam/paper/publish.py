@@ -19,9 +19,10 @@ from vrspam._utils.warnings import warn
 from vrspam.paper.figures import DrawnFigure, draw_all
 from vrspam.paper.protocol import GRID, Protocol, Row, make_plan, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS, read_all
-from vrspam.report import page as html
-from vrspam.report.html import Html
-from vrspam.report.page import Cell, Page, markdown_table
+from vrspam.report import blocks
+from vrspam.report.blocks import Cell, Shown, Table
+from vrspam.report.markdown import as_markdown
+from vrspam.report.page import Page
 
 _AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}
@@ -166,7 +167,6 @@ def _difference(row: Row) -> float:
 
 
 Cells = Mapping[tuple[str, str], CellResult]
-TableParts = tuple[list[str], list[html.Row]]
 Way = dict[str, Any]  # describes how some rows were computed
 
 
@@ -195,7 +195,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
         warn(f"{gap}; run the same command again")
     grid = _grid_of(rows, ways)
     table = auc_table(grid)
-    markdown = f"{markdown_table(*table)}\n\n{legend(grid.cells)}\n"
+    markdown = f"{as_markdown(table)}\n\n{legend(grid.cells)}\n"
     figures = draw_all(rows, protocol, folder)
     page = _report(rows, ways, protocol, grid, figures, gaps)
     return {
@@ -228,13 +228,13 @@ def _grid_of(rows: Sequence[Row], ways: Sequence[Way]) -> Grid:
     return Grid(cells, sets, algorithms)
 
 
-def auc_table(grid: Grid) -> TableParts:
+def auc_table(grid: Grid) -> Table:
     """The table of test AUCs, a row for each set; the exact minimiser stands in each cell."""
     shown = [name for name in grid.algorithms if not name.startswith("exact")]
-    rows: list[html.Row] = []
+    rows: list[blocks.Row] = []
     for name in grid.sets:
         rows.append([name, *(_table_cell(grid.cells[name, algorithm]) for algorithm in shown)])
-    return ["set", *shown], rows
+    return Table(["set", *shown], rows)
 
 
 COST = (
@@ -261,19 +261,19 @@ def _report(
     page = Page(
         "AUC maximisation: the paper's experiments repeated", f"{summary}, each tested on rows it has not seen."
     )
-    legend_of_table = html.paragraph(legend(grid.cells))
-    page.add("Test AUC", legend_of_table, html.table(*auc_table(grid)), *remarks(grid.cells, grid.sets))
+    legend_of_table = blocks.Paragraph(legend(grid.cells))
+    page.add("Test AUC", legend_of_table, auc_table(grid), *remarks(grid.cells, grid.sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
-        drawn = [html.figure(svg, caption, alt) for (_, svg), caption, alt in figures]
-        page.add("Figures", html.grid(drawn, "large"))
-    page.add("Passes and seconds", html.paragraph(COST), html.table(*cost_table(*grid)))
-    page.add("Protocol", html.facts(protocol_facts(protocol, rows)), html.table(*algorithm_table(ways)))
-    page.add("Data", html.table(*data_table(ways)))
-    page.add("Versions and machine", *(html.facts(machine) for machine in unique([way["machine"] for way in ways])))
+        drawn = [blocks.Figure(svg, caption, alt) for (_, svg), caption, alt in figures]
+        page.add("Figures", blocks.Grid(drawn, "large"))
+    page.add("Passes and seconds", blocks.Paragraph(COST), cost_table(*grid))
+    page.add("Protocol", blocks.Facts(protocol_facts(protocol, rows)), algorithm_table(ways))
+    page.add("Data", data_table(ways))
+    page.add("Versions and machine", *(blocks.Facts(machine) for machine in unique([way["machine"] for way in ways])))
     problems = [*_failures(rows), *gaps]
     if problems:
-        page.add("What failed or is missing", html.bullets(problems))
+        page.add("What failed or is missing", blocks.Bullets(problems))
     return page
 
 
@@ -336,7 +336,7 @@ def _table_cell(cell: CellResult) -> Cell:
     return Cell(str(cell.ours), cell.ours.mean, note, cell.mark)
 
 
-def remarks(cells: Cells, sets: Sequence[str]) -> list[Html]:
+def remarks(cells: Cells, sets: Sequence[str]) -> list[Shown]:
     """Return the reasons why cells are marked, and notes about the paper's cells."""
     notes = [
         f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {format_auc(cell.paper.mean)}; {cell.reason}."
@@ -356,7 +356,7 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Html]:
             "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
             "holds rows that were trained on; w8a-clean holds each row once."
         )
-    return [html.bullets(notes)] if notes else []
+    return [blocks.Bullets(notes)] if notes else []
 
 
 def describe_agreement(rows: Sequence[Row]) -> str:
@@ -378,14 +378,14 @@ def describe_agreement(rows: Sequence[Row]) -> str:
     )
 
 
-def agreement(rows: Sequence[Row]) -> list[Html]:
+def agreement(rows: Sequence[Row]) -> list[Shown]:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
     words, far = describe_agreement(rows), disagreements(rows)
     if not far:
-        return [html.paragraph(words)]
+        return [blocks.Paragraph(words)]
     text = f"{words} In the runs below its test AUC was further away after its last epoch."
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
-    body: list[html.Row] = []
+    body: list[blocks.Row] = []
     for row in far:
         difference = row["auc"] - row["auc_exact"]
         gap = row["gap"] / (row["positive_share"] * (1 - row["positive_share"]))
@@ -403,12 +403,12 @@ def agreement(rows: Sequence[Row]) -> list[Html]:
                 Cell(f"{row['passes']:.0f}", row["passes"]),
             ]
         )
-    return [html.paragraph(text), html.table(columns, body)]
+    return [blocks.Paragraph(text), Table(columns, body)]
 
 
-def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
+def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> Table:
     """Seconds and passes of each cell."""
-    rows: list[html.Row] = []
+    rows: list[blocks.Row] = []
     for name in sets:
         row: list[Cell | str] = [name]
         for algorithm in algorithms:
@@ -416,7 +416,7 @@ def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> 
             passes = "one pass" if cell.passes is None else f"{cell.passes:.0f} passes"
             row.append("" if cell.seconds is None else Cell(f"{cell.seconds:.3g} s", cell.seconds, passes))
         rows.append(row)
-    return ["set", *algorithms], rows
+    return Table(["set", *algorithms], rows)
 
 
 def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
@@ -433,24 +433,24 @@ def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def algorithm_table(ways: Sequence[Way]) -> TableParts:
-    rows: list[html.Row] = []
+def algorithm_table(ways: Sequence[Way]) -> Table:
+    rows: list[blocks.Row] = []
     for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
         tune = algorithm["tune"]
         tuned = f"{tune[0]} from {', '.join(map(str, tune[1]))}, on the first split" if tune else ""
         rows.append([algorithm["name"], algorithm["estimator"], algorithm["penalty"], parameters, tuned])
-    return ["algorithm", "estimator", "penalty", "parameters", "tuned"], rows
+    return Table(["algorithm", "estimator", "penalty", "parameters", "tuned"], rows)
 
 
-def data_table(ways: Sequence[Way]) -> TableParts:
-    rows: list[html.Row] = []
+def data_table(ways: Sequence[Way]) -> Table:
+    rows: list[blocks.Row] = []
     for data in unique([way["data"] for way in ways if "data" in way]):
         hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))
         share = data["positives"] / data["n"]
         counts = [Cell(f"{data[name]:,}", data[name]) for name in ("n", "d")]
         rows.append([data["name"], data["title"], *counts, Cell(f"{share:.1%}", share), hashes])
-    return ["set", "what it is", "rows", "features", "positive", "files, sha256 of their text"], rows
+    return Table(["set", "what it is", "rows", "features", "positive", "files, sha256 of their text"], rows)
 
 
 def unique(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

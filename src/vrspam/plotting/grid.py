@@ -79,39 +79,53 @@ def plot_cv(
         raise ValueError("plot_cv takes a fitted AUCClassifierCV, or auc_path_ and l2s_ of one.")
     l2s, l1s = np.asarray(l2s, dtype=float), np.asarray(l1s, dtype=float)
     auc = np.asarray(auc_path, dtype=float)
-    auc = auc[:, np.newaxis, :] if auc.ndim == 2 else auc
+    if auc.ndim == 2:  # of one l1
+        auc = auc[:, np.newaxis, :]
     choice = select(auc, {"l2": l2s, "l1": l1s})
+
     ax = axes_or_new(ax)
+    _draw_grid(ax, choice, l2s, l1s)
+    if chosen is None:
+        _mark_point(ax, choice, l2s, choice.index, "best")
+    else:
+        point = _position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1")
+        _mark_point(ax, choice, l2s, point, "chosen")
+    best = choice.index[1]
+    _fit_height(ax, choice.mean[:, best], np.nan_to_num(choice.standard_error[:, best]))
+    _penalty_axis(ax, l2s, "l2")
+    ax.set_ylabel(f"{measure or 'AUC'} on validation folds")
+    add_legend(ax, fontsize="small", ncols=2 if l1s.size > MANY_LINES else 1)
+    return ax
+
+
+def _draw_grid(ax: Axes, choice: Any, l2s: np.ndarray, l1s: np.ndarray) -> None:
+    """A line for each l1 with a band of one standard error; of more than three l1 only the best has a band."""
     places, order = _log_places(l2s), np.argsort(l2s)
     best = choice.index[1]
-    many = l1s.size > MANY_LINES
     shades = mpl.colormaps["cividis"](np.linspace(0.0, 0.9, l1s.size))
     for number, j in enumerate(np.argsort(l1s, kind="stable")):
+        look = line_look(number)
+        if l1s.size > MANY_LINES:
+            look = {"color": shades[number], "linestyle": "-"}
         mean, error = choice.mean[order, j], choice.standard_error[order, j]
-        look = {"color": shades[number], "linestyle": "-"} if many else line_look(number)
         ax.plot(places[order], mean, marker="o", label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2, **look)
         if np.isfinite(error).all() and (l1s.size <= 3 or j == best):
-            band = mean - error, mean + error
-            ax.fill_between(places[order], *band, color=look["color"], alpha=0.15, linewidth=0)
-    point = choice.index
-    if chosen is not None:
-        point = _position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1")
+            ax.fill_between(places[order], mean - error, mean + error, color=look["color"], alpha=0.15, linewidth=0)
+
+
+def _mark_point(ax: Axes, choice: Any, l2s: np.ndarray, point: tuple[int, ...], label: str) -> None:
+    """A ring around a point of the grid."""
     ax.plot(
-        places[point[0]],
+        _log_places(l2s)[point[0]],
         choice.mean[point],
         "o",
         color=ink(),
         fillstyle="none",
         markersize=11,
         markeredgewidth=2,
-        label="best" if chosen is None else "chosen",
+        label=label,
         zorder=4,
     )
-    _fit_height(ax, choice.mean[:, best], np.nan_to_num(choice.standard_error[:, best]))
-    _penalty_axis(ax, l2s, "l2")
-    ax.set_ylabel(f"{measure or 'AUC'} on validation folds")
-    add_legend(ax, fontsize="small", ncols=2 if many else 1)
-    return ax
 
 
 def _fit_height(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
@@ -168,6 +182,21 @@ def plot_path(
     if coefs is None:
         raise ValueError("plot_path takes penalties and coefficients, or a fitted AUCClassifierCV.")
     values, coefs = np.asarray(penalties, dtype=float), np.asarray(coefs, dtype=float)
+    _check_path(values, coefs, names)
+    beside = {} if ax is not None else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}  # a figure's only axes
+    ax = axes_or_new(ax, (6.6, 4.0))
+    _draw_path(ax, values, coefs, names)
+    if chosen is not None:
+        place = _log_places(values)[_position(values, chosen, label)]
+        ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
+    _penalty_axis(ax, values, label)
+    ax.set_ylabel("coefficient")
+    add_legend(ax, fontsize="small", **beside)
+    return ax
+
+
+def _check_path(values: np.ndarray, coefs: np.ndarray, names: Sequence[str] | None) -> None:
+    """Refuse penalties, coefficients and names that do not fit together."""
     if coefs.ndim != 2 or values.ndim != 1 or coefs.shape[0] != values.size or values.size == 0:
         raise ValueError(
             f"coefs of shape {coefs.shape} need one row for each of {values.size} penalties: pass one axis of "
@@ -177,23 +206,18 @@ def plot_path(
         raise ValueError("plot_path needs finite coefficients of at least one feature, and penalties of 0 or more.")
     if names is not None and len(names) != coefs.shape[1]:
         raise ValueError(f"{len(names)} names were given for {coefs.shape[1]} features.")
-    beside = {} if ax is not None else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}  # a figure's only axes
-    ax = axes_or_new(ax, (6.6, 4.0))
+
+
+def _draw_path(ax: Axes, values: np.ndarray, coefs: np.ndarray, names: Sequence[str] | None) -> None:
+    """The largest coefficients in colours with their names, the others in grey."""
     places, order = _log_places(values), np.argsort(values)
-    shown = np.argsort(-np.abs(coefs).max(axis=0), kind="stable")[:MANY_LINES]
-    others = np.setdiff1d(np.arange(coefs.shape[1]), shown)
+    largest = np.argsort(-np.abs(coefs).max(axis=0), kind="stable")[:MANY_LINES]
+    others = np.setdiff1d(np.arange(coefs.shape[1]), largest)
     ax.plot(places[order], coefs[np.ix_(order, others)], color=mixed(0.22), linewidth=0.8, zorder=1)
-    labels = [f"feature {j}" if names is None else str(names[j]) for j in shown]
-    for number, (j, label_of_line) in enumerate(zip(shown, shorten_distinct(labels, 24), strict=True)):
-        ax.plot(places[order], coefs[order, j], label=label_of_line, zorder=3, **line_look(number))
+    labels = [f"feature {j}" if names is None else str(names[j]) for j in largest]
+    for number, (j, name) in enumerate(zip(largest, shorten_distinct(labels, 24), strict=True)):
+        ax.plot(places[order], coefs[order, j], label=name, zorder=3, **line_look(number))
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=2)
-    if chosen is not None:
-        place = places[_position(values, chosen, label)]
-        ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
-    _penalty_axis(ax, values, label)
-    ax.set_ylabel("coefficient")
-    add_legend(ax, fontsize="small", **beside)
-    return ax
 
 
 def _coefs_along_l2(model: Any) -> np.ndarray:

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from vrspam._utils.texts import percent, shorten_distinct, wrap_distinct
 from vrspam.inspection import PairEffect
-from vrspam.model import drawing
+from vrspam.pictures.columns import ADDED
+from vrspam.pictures.pairs import OF_VARIANCE, bin_ticks, largest_cell
 from vrspam.plotting import style
 
 
@@ -52,13 +53,13 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     ('x0', 'x1')
     """
     figure, panels, shown = style.panels(_pairs_of(pairs), most, n_cols, (3.6, 3.2), figure, margin=0.7)
-    largest = drawing.largest_cell(shown)
+    largest = largest_cell(shown)
     low, high = style.colours()[:2]
     palette = LinearSegmentedColormap.from_list("interactions", [low, style.mixed(0.03), high])
     for ax, pair in zip(panels, shown, strict=True):
         mesh = _draw_pair(ax, pair, largest, palette)
     bar = figure.colorbar(mesh, ax=panels, shrink=0.8 if len(shown) <= n_cols else 0.5)
-    bar.set_label(drawing.ADDED)
+    bar.set_label(ADDED)
     bar.outline.set_visible(False)
     return figure
 
@@ -88,18 +89,18 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     mesh = ax.pcolormesh(values, cmap=palette, vmin=-largest, vmax=largest, rasterized=False)
 
     first, second = pair.columns
-    places, labels = drawing.bin_ticks(first)
+    places, labels = bin_ticks(first)
     short = shorten_distinct(labels)
     crowded = sum(map(len, short)) + len(short) > 30 or (places.size > 1 and places[-1] - places[-2] < 1.0)
     if crowded:
         ax.set_xticks(places, short, fontsize="small", rotation=45, ha="right", parse_math=False)
     else:
         ax.set_xticks(places, short, fontsize="small", rotation=0, ha="center", parse_math=False)
-    places, labels = drawing.bin_ticks(second)
+    places, labels = bin_ticks(second)
     ax.set_yticks(places, shorten_distinct(labels), fontsize="small", ha="right", parse_math=False)
 
     below, beside = wrap_distinct([first.name, second.name], 32)
     ax.set_xlabel(below, parse_math=False)
     ax.set_ylabel(beside, parse_math=False)
-    ax.set_title(f"{percent(pair.share)} {drawing.OF_VARIANCE}", fontsize="small")
+    ax.set_title(f"{percent(pair.share)} {OF_VARIANCE}", fontsize="small")
     return mesh

@@ -11,8 +11,9 @@ from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.roc import checked_scores, positive_rows
-from vrspam.metrics.thresholds import effective_share, reliability, wilson
-from vrspam.model.drawing import score_edges
+from vrspam.metrics.thresholds import effective_share, reliability
+from vrspam.pictures.calibration import plan_calibration
+from vrspam.pictures.scores import score_edges
 from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
 
@@ -161,12 +162,16 @@ def plot_scores(
         ax.axvline(threshold, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
     ax.set_xlabel("score")
     ax.set_ylabel("share of the class")
-    # the legend in the corner is above all bars
-    lines = sum(1 + text.count("\n") for text in style.legend_texts(ax.get_legend_handles_labels()[1]))
-    legend = (1.6 * lines + 1.4) * style.font_points("legend.fontsize") / style.axes_points(ax)[1]
-    ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
+    _leave_room_for_legend(ax, highest)
     style.add_legend(ax, loc="upper left")
     return ax
+
+
+def _leave_room_for_legend(ax: Axes, highest: float) -> None:
+    """Let the axis reach so far that a legend in the corner is above the highest bar."""
+    lines = sum(1 + text.count("\n") for text in style.legend_texts(ax.get_legend_handles_labels()[1]))
+    share_of_legend = (1.6 * lines + 1.4) * style.font_points("legend.fontsize") / style.axes_points(ax)[1]
+    ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(share_of_legend, 0.8)) or 1.0)
 
 
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
@@ -242,15 +247,15 @@ def plot_reliability(
             each = effective_share(positive, weights, places) * weights.mean()
             rows = [each * count for count in rows]
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
-    low, high = wilson(frequency, n)
+    plan = plan_calibration(n, probability, frequency)
     ax = style.axes_or_new(ax)
-    top = min(1.0, 1.08 * max(probability.max(), high.max()))
-    ax.plot([0, top], [0, top], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    ax.plot([0, plan.top], [0, plan.top], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     colour = style.colours()[0]
-    ax.vlines(probability, low, high, color=colour, linewidth=1.2)
-    ax.plot(probability, frequency, color=colour, marker="o", linestyle="", clip_on=False)  # whole dots on the edge too
-    ax.set_xlim(0, top)
-    ax.set_ylim(0, top)
+    ax.vlines(plan.predicted, plan.low, plan.high, color=colour, linewidth=1.2)
+    # without clipping, dots on the edge are whole too
+    ax.plot(plan.predicted, plan.observed, color=colour, marker="o", linestyle="", clip_on=False)
+    ax.set_xlim(0, plan.top)
+    ax.set_ylim(0, plan.top)
     ax.set_xlabel("predicted probability")
     ax.set_ylabel("observed frequency")
     return ax
@@ -361,7 +366,9 @@ def _labelled(
     several = {}
     for name, model_or_scores in models.items():
         values = _made_by(model_or_scores, X, chances)
-        what = repr(str(name)) if name != "" else "probability" if chances else "y_score"
+        what = "probability" if chances else "y_score"
+        if name != "":
+            what = repr(str(name))
         several[str(name)] = checked_scores(values, positive.size, what, chances).astype(np.float64)
     if not several:
         raise ValueError("there are no scores: give those of at least one model.")

@@ -1,6 +1,6 @@
 """The curve of each column: what it adds to the score.
 
-`vrspam.model.drawing` decides what is drawn of a column, here and on the pages of `vrspam.report`.
+`vrspam.pictures.columns` decides what is drawn of a column, here and on the pages of `vrspam.report`.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,8 @@ from matplotlib.ticker import NullLocator
 
 from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
 from vrspam.inspection import Shape
-from vrspam.model import drawing
+from vrspam.pictures import columns
+from vrspam.pictures.scales import DECADES, number_ticks
 from vrspam.plotting import style
 
 
@@ -59,17 +60,17 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     >>> [ax.get_title() for ax in plot_shapes(model).axes]
     ['mean radius', 'mean texture']
     """
-    figure, panels, shown = style.panels(drawing.shown_columns(_shapes_of(shapes)), most, n_cols, (3.2, 2.4), figure)
+    figure, panels, shown = style.panels(columns.shown_columns(_shapes_of(shapes)), most, n_cols, (3.2, 2.4), figure)
     titles = wrap_distinct([shape.name for shape in shown], 32)
-    ends = drawing.common_range(shown)
+    ends = columns.common_range(shown)
     with mpl.rc_context(style.own_style()):  # in which the texts are measured
         for ax, shape, title in zip(panels, shown, titles, strict=True):
             _draw_column(ax, shape, ends, title, style.letter_size() * 72 * 2.5)
     for number, ax in enumerate(panels):
-        ax.set_yticks(*drawing.number_ticks(*ends, room=np.inf))
+        ax.set_yticks(*number_ticks(*ends, room=np.inf))
         ax.set_ylim(*ends)
         if number % n_cols == 0:
-            ax.set_ylabel(drawing.ADDED)
+            ax.set_ylabel(columns.ADDED)
         else:
             ax.tick_params(labelleft=False)
     handles = _marks(shown)
@@ -107,25 +108,25 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
 
     with_bands = [shape for shape in shapes if np.isfinite(shape.low).all()]
     own = style.colours()[0]
-    if any(drawing.is_curve(shape) for shape in with_bands):
-        handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=drawing.BAND))
-    if not all(drawing.is_curve(shape) for shape in with_bands):
-        handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label=drawing.INTERVAL))
+    if any(columns.is_curve(shape) for shape in with_bands):
+        handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=columns.BAND))
+    if not all(columns.is_curve(shape) for shape in with_bands):
+        handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label=columns.INTERVAL))
     return handles
 
 
 def _mark_of_parts(shapes: list[Shape]) -> Line2D:
     """A line for curves; a point where there are only points."""
     own = style.colours()[0]
-    if any(drawing.is_curve(shape) for shape in shapes):
-        return Line2D([], [], color=own, label=drawing.OWN_PART, linestyle="-")
-    return Line2D([], [], color=own, label=drawing.OWN_PART, marker="o", linestyle="")
+    if any(columns.is_curve(shape) for shape in shapes):
+        return Line2D([], [], color=own, label=columns.OWN_PART, linestyle="-")
+    return Line2D([], [], color=own, label=columns.OWN_PART, marker="o", linestyle="")
 
 
 def _mark_of_means(shapes: list[Shape]) -> Line2D:
     """Dashes along curves, rings at points; one line of the legend where the panels have both."""
-    are_curves = [drawing.is_curve(shape) for shape in shapes]
-    mark = Line2D([], [], color=style.GREY, label=drawing.MEAN_SCORE, linewidth=1.0, linestyle="")
+    are_curves = [columns.is_curve(shape) for shape in shapes]
+    mark = Line2D([], [], color=style.GREY, label=columns.MEAN_SCORE, linewidth=1.0, linestyle="")
     if any(are_curves):
         mark.set_linestyle((0, (4, 2)))
     if not all(are_curves):
@@ -136,7 +137,7 @@ def _mark_of_means(shapes: list[Shape]) -> Line2D:
 
 def _draw_column(ax: Axes, shape: Shape, ends: tuple[float, float], title: str, width: float) -> None:
     """One panel, from ends[0] to ends[1]; `width` is that of its axis, in points."""
-    plan = drawing.plan_column(shape, ends)
+    plan = columns.plan_column(shape, ends)
     ax.axhline(0.0, color=style.GREY, linewidth=0.8, zorder=1)
     if plan.curve:
         end = _draw_curve(ax, shape, plan)
@@ -182,7 +183,7 @@ def _draw_missing(ax: Axes, missing: tuple[float, float, float], place: float) -
     )
 
 
-def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan) -> float:
+def _draw_curve(ax: Axes, shape: Shape, plan: columns.ColumnPlan) -> float:
     """Draw a curve; return the x position for the missing value."""
     colour = style.colours()[0]
     chosen = plan.chosen
@@ -194,7 +195,7 @@ def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan) -> float:
         ax.plot(grid, shape.mean_score[chosen], color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.0, zorder=1.5)
 
     if plan.scale.kind == "symlog":
-        ax.set_xscale("symlog", linthresh=plan.scale.middle, linscale=drawing.DECADES)
+        ax.set_xscale("symlog", linthresh=plan.scale.middle, linscale=DECADES)
     else:
         ax.set_xscale(plan.scale.kind)
     ax.set_xticks(*plan.ticks)
@@ -208,7 +209,7 @@ def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan) -> float:
     return float(bent.inverted().transform(np.array([last + 0.08 * (last - first)]))[0])
 
 
-def _draw_points(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float) -> float:
+def _draw_points(ax: Axes, shape: Shape, plan: columns.ColumnPlan, width: float) -> float:
     """As `_draw_curve`, but points with error bars: for categories, and for numbers with few different values.
 
     `width` is the room for the labels below, in points.

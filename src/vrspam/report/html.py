@@ -1,4 +1,4 @@
-"""Templates of pages: a block or a whole page as HTML, in which all texts are escaped.
+"""Blocks and pages as HTML: templates, in which all texts are escaped.
 
 jinja2 is imported only here, and only where a page is written.
 """
@@ -11,6 +11,7 @@ import re
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from vrspam._utils.extras import require
@@ -21,6 +22,7 @@ NUMBERS = " data-numbers"
 
 _KEPT = re.compile(
     r"(?P<option>--[a-z][a-z-]*)"
+    r"|(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])"
     r"|(?<![\w.,-])(?:\w+ [=<] )?[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?: %| to [-+]?\d[\d.,]*| ± \d[\d.,]*)+(?: interval\b)?"
     r"|(?<![\w.,-])\w+ [=<] [-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
@@ -34,7 +36,7 @@ class Html(str):
 
 
 def spelled(text: str) -> Html:
-    """Return a text as HTML that keeps each option, each interval, and each number with its unit on one line.
+    """Return a text as HTML that keeps each option, date and interval, and each number with its unit, on one line.
 
     >>> spelled("use --rows 0: 95 % interval 0.47 to 0.64")
     'use <code>--rows</code> 0: <span class="n">95 % interval</span> <span class="n">0.47 to 0.64</span>'
@@ -48,9 +50,16 @@ def spelled(text: str) -> Html:
     return Html("".join([*parts, escape(text[end:])]))
 
 
-def block(macro: str, /, **values: Any) -> Html:
-    """A block, by a macro of blocks.html.j2."""
-    return Html(getattr(_blocks(), macro)(**values))
+def fragment(macro: str, /, **values: Any) -> Html:
+    """A picture or a slider, by a macro of blocks.html.j2."""
+    return Html(getattr(_macros(), macro)(**values))
+
+
+def as_html(block: Any) -> Html:
+    """A block of blocks.py, by the macro that has the name of its class; what is HTML stays as it is."""
+    if isinstance(block, Html):
+        return block
+    return Html(getattr(_macros(), type(block).__name__.lower())(block))
 
 
 def whole_page(page: Any, data: Html) -> str:
@@ -58,8 +67,14 @@ def whole_page(page: Any, data: Html) -> str:
     return str(_templates().get_template("page.html.j2").render(page=page, data=data, **_style_and_script()))
 
 
+def embedded(path: Path) -> str:
+    """The address of a figure (an SVG or PNG file) that is inside the page."""
+    kind = {".svg": "image/svg+xml", ".png": "image/png"}[path.suffix]
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
 @cache
-def _blocks() -> Any:
+def _macros() -> Any:
     return _templates().get_template("blocks.html.j2").module
 
 
@@ -89,5 +104,5 @@ def _templates() -> Any:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters.update(spelled=spelled, hashed=_hashed)
+    environment.filters.update(spelled=spelled, hashed=_hashed, as_html=as_html, embedded=embedded)
     return environment

@@ -9,7 +9,7 @@ import numpy as np
 
 from vrspam._utils.texts import percent
 from vrspam.metrics.thresholds import wilson
-from vrspam.report.html import Html, block
+from vrspam.report.html import Html, fragment
 from vrspam.report.stops import Stops
 
 
@@ -84,7 +84,7 @@ def explorer(
         tiles=[*_shares(counts, stops.effective, names), *_per_thousand(counts, ratio)],
         ratio=f"{ratio:g}",
     )
-    drawn = block("explorer", slider=slider, names=names, start=start, pictures=pictures)
+    drawn = fragment("explorer", slider=slider, names=names, start=start, pictures=pictures)
     return drawn, _data(stops)
 
 

@@ -71,7 +71,8 @@ def _thinned(curve: Curve, fine: float) -> np.ndarray:
 
 def _short_thresholds(scores: np.ndarray, places: np.ndarray) -> np.ndarray:
     """A number with few decimals between each score and the next one below; no row reaches the highest."""
-    low, high = float(scores[-1]), float(scores[1])
+    low = float(scores[-1])
+    high = float(scores[1])
     margin = 0.02 * (high - low) or max(1.0, abs(low))
     above = np.where(places == 0, high + margin, scores[places])
     next_below = scores[np.minimum(places + 1, scores.size - 1)]

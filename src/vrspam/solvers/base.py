@@ -196,28 +196,25 @@ def run(
     if refusal is not None:
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
-    seconds, target, has_gap = 0.0, tol * objective.scale, objective.penalty.has_gap
-    least = np.inf
-    last_progress = 0
+    seconds = 0.0
+    target = tol * objective.scale
+    has_gap = objective.penalty.has_gap
 
     def record(epoch: int) -> tuple[float, bool]:
         gap, left = objective.certificate(state.w, state.grad)
         provisional = state.candidate is not None or not state.fresh
         if provisional and (is_done(objective, state.w, state.grad, target) or epoch == max_iter):
-            state.w = state.w if state.candidate is None else state.candidate
+            if state.candidate is not None:
+                state.w = state.candidate
+                state.candidate = None
             state.value, state.grad = objective.value_and_grad(state.w)
             state.passes += state.evaluation_passes
-            state.fresh, state.candidate = True, None
+            state.fresh = True
             gap, left = objective.certificate(state.w, state.grad)
-        row = {
-            "epoch": float(epoch),
-            "passes": state.passes,
-            "seconds": seconds,
-            "objective": state.value,
-            "gap": gap,
-            **({} if has_gap else {"stationarity": left}),
-            **state.extra,
-        }
+        row = {"epoch": float(epoch), "passes": state.passes, "seconds": seconds, "objective": state.value, "gap": gap}
+        if not has_gap:
+            row["stationarity"] = left
+        row.update(state.extra)
         rows.append(row)
         if callback is not None:
             callback(row)
@@ -226,7 +223,10 @@ def run(
     start = time.perf_counter()
     state = solver.init(objective)
     seconds += time.perf_counter() - start
-    (left, done), epoch = record(0), 0
+    left, done = record(0)
+    epoch = 0
+    least = np.inf
+    last_progress = 0
     stalled = 30  # epochs without progress after which `run` stops, where the certificate is mostly rounding
     while epoch < max_iter and not done:
         start = time.perf_counter()
@@ -236,7 +236,9 @@ def run(
             break
         epoch += 1
         left, done = record(epoch)
-        least, last_progress = (left, epoch) if left < 0.9 * least else (least, last_progress)
+        if left < 0.9 * least:
+            least = left
+            last_progress = epoch
         if epoch - last_progress >= stalled and state.fresh and left <= 4.0 * objective.slack(state.w, state.grad) ** 2:
             break
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}

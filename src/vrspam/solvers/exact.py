@@ -96,8 +96,11 @@ def resolve_l2(l2: float | str, moments: PairSums) -> float:
 
 
 @dataclass(frozen=True)
-class ExactSolver:
-    """The optimum for given penalties, from moments or by products with X; the fields are as in `AUCClassifier`."""
+class FitSettings:
+    """What one fit is asked for, as numbers, and the three ways to its optimum; the fields are as in `AUCClassifier`.
+
+    Estimators, grids and trees that learn from labels make one, and none of its ways knows an estimator.
+    """
 
     l2: float | str
     l1: float
@@ -106,16 +109,16 @@ class ExactSolver:
     penalty: PenaltyFamily = ELASTIC_NET
     loss: LossChoice = SQUARED
 
-    def from_moments(self, moments: PairSums) -> ExactFit:
+    def fit_sums(self, moments: PairSums) -> ExactFit:
         """Solve from d×d matrices."""
         with blas_threads(columns=moments.means.shape[1], square=True):
             return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
 
-    def from_operator(self, within: Operator, moments: PairSums) -> ExactFit:
+    def fit_within(self, within: Operator, moments: PairSums) -> ExactFit:
         """Solve with products by Σ alone, each of which reads all the data once."""
         return self._solve(SquaredPairLoss.from_operator(within, moments), moments, "products")
 
-    def from_rows(
+    def fit_rows(
         self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: PairSums | None = None
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments` are those of all rows, if already known."""
@@ -172,7 +175,7 @@ class ExactSolver:
             return self._solve(self.loss.by_products(rows, classes, moments), moments, "products")
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
-            return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
+            return self.fit_within(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
         loss = SquaredPairLoss.from_rows(X, y == classes[1], weights, moments)
         fit = self._solve(loss, moments, "products")
         if not sparse.issparse(X):  # dense rows are already centred where that helps

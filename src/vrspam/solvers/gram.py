@@ -51,7 +51,9 @@ def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     Each row is refined once: if the category of every row is known, the indicators and a constant are linearly
     dependent, and in that direction Woodbury's formula has only the shift left.
     """
-    (where, means), delta, matrix = loss.exclusive, loss.delta, loss.matrix
+    where, means = loss.exclusive
+    delta = loss.delta
+    matrix = loss.matrix
     others = np.delete(np.arange(loss.n_features), where)
     A = matrix[np.ix_(others, others)] + np.outer(delta[others], delta[others])
     B = matrix[where][:, others] + np.outer(delta[where], delta[others])
@@ -112,26 +114,19 @@ class Cholesky:
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int = 1, w0: Any = None) -> Solution:
         loss = objective.loss
-        l2, delta = objective.penalty.ridge, loss.delta
+        l2 = objective.penalty.ridge
+        delta = loss.delta
         assert l2 is not None
-        multiply: Callable[[np.ndarray], np.ndarray] | None = None  # b -> (Σ + l2/k I)⁻¹ b, on the device where Σ lies
-        there = getattr(loss, "matrix_on_device", None) if l2 > 0.0 else None
-        if there is not None and (solver := array_api.shifted_solver(there, np.array([l2 / loss.k]))) is not None:
-            multiply = lambda b: solver(b)[0]  # noqa: E731
-        elif l2 > 0.0:
-            matrix = np.array(loss.matrix, order="F")
-            matrix[np.diag_indices_from(matrix)] += l2 / loss.k
-            with suppress(linalg.LinAlgError):
-                factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-                multiply = lambda b: linalg.cho_solve(factor, b, check_finite=False)  # noqa: E731
+        multiply = shifted_inverse(loss, l2 / loss.k)
         if multiply is None:  # l2 is 0, or lost in the rounding of Σ
             return certify(objective, ridge_coefs(loss, np.array([l2]))[0], 1, tol)
+        base = multiply(delta)
 
         def solve(b: np.ndarray) -> np.ndarray:
+            """(Σ + δδᵀ + l2/k I)⁻¹ b."""
             u = multiply(b)
             return u - base * (float(delta @ u) / (1.0 + float(delta @ base)))
 
-        base = multiply(delta)
         tilt = getattr(loss, "tilt", None)
         start = base / (1.0 + float(delta @ base)) if tilt is None else solve(delta - tilt / loss.k)
         solution = certify(objective, start, 1, tol)
@@ -153,6 +148,24 @@ class Cholesky:
         return solution
 
 
+def shifted_inverse(loss: Any, shift: float) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The function b -> (Σ + shift I)⁻¹ b, on the device where Σ lies; None where there is no Cholesky factor."""
+    if not shift > 0.0:
+        return None
+    there = getattr(loss, "matrix_on_device", None)
+    solver = None if there is None else array_api.shifted_solver(there, np.array([shift]))
+    if solver is not None:
+        return lambda b: solver(b)[0]
+
+    matrix = np.array(loss.matrix, order="F")
+    matrix[np.diag_indices_from(matrix)] += shift
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    return lambda b: linalg.cho_solve(factor, b, check_finite=False)
+
+
 def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
@@ -164,36 +177,57 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     tilt = getattr(loss, "tilt", None)
     linear = loss.delta if tilt is None else loss.delta - tilt / loss.k
     shifts = np.asarray(l2s) / loss.k
-    xp = None if like is None else array_api.device_namespace(like)
-    unresolved = linear.size * float(np.finfo(float).eps)  # share of the largest eigenvalue: less is rounding
     trace = float(np.sum(loss.curvature())) / loss.k
-    is_resolved = shifts.min() > unresolved * trace  # no direction is lost; not so for NaN
-    if xp is not None:
-        matrix, delta = getattr(loss, "matrix_on_device", None), array_api.beside(loss.delta, like)
-        H = (array_api.beside(loss.matrix, like) if matrix is None else matrix) + delta[:, None] * delta[None, :]
-        solver = array_api.shifted_solver(H, shifts) if is_resolved else None
-        if solver is not None:
-            return solver(linear)
-        values, vectors = xp.linalg.eigh(H)
-        linear = array_api.beside(linear, vectors)
-    else:
-        tridiagonal_from = 32  # features; below, both take as long
-        if is_resolved and shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from:
-            with suppress(np.linalg.LinAlgError):
-                if pays(loss, shifts.size):
-                    return exclusive_coefs(loss, linear, shifts)
-                H = np.outer(loss.delta, loss.delta)
-                H += loss.matrix
-                return solve_shifted(H, linear, shifts)
-        H = np.outer(loss.delta, loss.delta)
-        H += loss.matrix
-        values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
-    eigenvalues = np.maximum(array_api.on_host(values), 0.0)
-    rotated = array_api.on_host(linear @ vectors)
+    is_resolved = bool(shifts.min() > share_of_rounding(linear.size) * trace)  # no direction is lost; not so for NaN
+    if like is not None and array_api.device_namespace(like) is not None:
+        return _ridge_coefs_on_device(loss, linear, shifts, is_resolved, like)
+
+    tridiagonal_from = 32  # features; below, both take as long
+    if is_resolved and shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from:
+        with suppress(np.linalg.LinAlgError):
+            if pays(loss, shifts.size):
+                return exclusive_coefs(loss, linear, shifts)
+            return solve_shifted(_with_shift_of_means(loss), linear, shifts)
+    values, vectors = np.linalg.eigh(_with_shift_of_means(loss))  # SciPy's would not let other folds run meanwhile
+    return _divided(values, linear @ vectors, shifts) @ vectors.T
+
+
+def share_of_rounding(n_features: int) -> float:
+    """The share of the largest eigenvalue of a matrix below which an eigenvalue is rounding."""
+    return n_features * float(np.finfo(float).eps)
+
+
+def _with_shift_of_means(loss: Any) -> np.ndarray:
+    """H = Σ + δδᵀ, an array of its own."""
+    H = np.outer(loss.delta, loss.delta)
+    H += loss.matrix
+    return H
+
+
+def _ridge_coefs_on_device(
+    loss: Any, linear: np.ndarray, shifts: np.ndarray, is_resolved: bool, like: Any
+) -> np.ndarray:
+    """`ridge_coefs` where the matrix is, or is sent to, the device of `like`."""
+    matrix = getattr(loss, "matrix_on_device", None)
+    if matrix is None:
+        matrix = array_api.beside(loss.matrix, like)
+    delta = array_api.beside(loss.delta, like)
+    H = matrix + delta[:, None] * delta[None, :]
+    solver = array_api.shifted_solver(H, shifts) if is_resolved else None
+    if solver is not None:
+        return solver(linear)
+    values, vectors = array_api.device_namespace(like).linalg.eigh(H)
+    rotated = array_api.on_host(array_api.beside(linear, vectors) @ vectors)
+    scaled = _divided(array_api.on_host(values), rotated, shifts)
+    return array_api.on_host(array_api.beside(scaled, vectors) @ vectors.T)
+
+
+def _divided(values: np.ndarray, rotated: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Components along eigenvectors, divided by eigenvalue + shift; 0 where both are lost in rounding."""
+    eigenvalues = np.maximum(values, 0.0)
     shifted = eigenvalues + shifts[:, np.newaxis]
-    known = shifted > unresolved * eigenvalues.max(initial=0.0)
-    scaled = np.where(known, rotated / np.where(known, shifted, 1.0), 0.0)
-    return array_api.on_host((scaled if xp is None else array_api.beside(scaled, vectors)) @ vectors.T)
+    known = shifted > share_of_rounding(values.size) * eigenvalues.max(initial=0.0)
+    return np.where(known, rotated / np.where(known, shifted, 1.0), 0.0)
 
 
 @dataclass(eq=False)
@@ -229,10 +263,13 @@ class RidgePath:
 
 def gram_of(loss: Any) -> tuple[np.ndarray, np.ndarray]:
     """A quadratic loss as wᵀMw/2 - b·w: M and b."""
-    if (linear := getattr(loss, "linear", None)) is not None:
+    linear = getattr(loss, "linear", None)
+    if linear is not None:
         return loss.matrix, linear
     tilt = getattr(loss, "tilt", None)  # of a pair loss
-    linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
+    linear = loss.k * loss.delta
+    if tilt is not None:
+        linear = linear - tilt
     return np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta))), linear
 
 
@@ -252,12 +289,14 @@ class GramDescent:
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss = objective.loss
         if self._loss is not loss:
-            self._loss, (self.gram, self.linear) = loss, gram_of(loss)
+            self.gram, self.linear = gram_of(loss)
             self._diagonal = np.diagonal(self.gram).copy()
+            self._loss = loss
         target = tol * objective.loss.scale
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear
-        penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
+        penalty = objective.penalty
+        divisor = penalty.gap_curvature(self._diagonal)
         sweeps = 0
         inner_target = target
         stalled = False
@@ -290,18 +329,15 @@ class GramDescent:
             piece = objective.penalty.restricted_to(support).quadratic_piece(w[support])
             if piece is None or support.size == 0:
                 return w
-            curvature, slope = piece
-            start, low, high = w[support], low[support], high[support]
-            matrix, linear, others = self.gram[np.ix_(support, support)], self.linear[support] - slope, w.copy()
-            matrix[np.diag_indices_from(matrix)] += curvature
+            others = w.copy()  # coordinates that stay on a bound
             others[support] = 0.0
-            if others.any():  # coordinates that stay on a bound
-                linear -= (self.gram @ others)[support]
-            try:
-                factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-            except linalg.LinAlgError:
+            goal = self._minimum_of_piece(support, others, *piece)
+            if goal is None:
                 return w
-            goal = linalg.cho_solve(factor, linear, check_finite=False)
+
+            start = w[support]
+            low = low[support]
+            high = high[support]
             ends = np.where(goal < low, low, high)
             crossing = (goal < low) | (goal > high)
             fractions = np.ones(support.size)
@@ -322,6 +358,21 @@ class GramDescent:
             if not improved or not crossing.any():
                 return w
 
+    def _minimum_of_piece(
+        self, support: np.ndarray, others: np.ndarray, curvature: Any, slope: np.ndarray
+    ) -> np.ndarray | None:
+        """The minimum of F over the columns `support` if the penalty went on as it is here; None without one."""
+        matrix = self.gram[np.ix_(support, support)]
+        matrix[np.diag_indices_from(matrix)] += curvature
+        linear = self.linear[support] - slope
+        if others.any():
+            linear -= (self.gram @ others)[support]
+        try:
+            factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        return linalg.cho_solve(factor, linear, check_finite=False)
+
 
 # Curves that must rise or fall: in coefficients v of rising functions a limit is v ≥ 0, and F is quadratic. Pivoting
 # finds which v are 0, starting from those of the neighbour on a grid. Features without a limit are eliminated first.
@@ -339,15 +390,18 @@ def shaped_minimum(gram: np.ndarray, linear: np.ndarray, penalty: Shaped, w0: np
     others = np.setdiff1d(np.arange(linear.size), inside)
     back = linalg.block_diag(*(np.linalg.inv(block.rows) for block in blocks))
     bound = np.concatenate([block.bound for block in blocks])
-    start = None if w0 is None else np.concatenate([block.rows @ w0[block.places] for block in blocks]) > 0.0
-    own = matrix[np.ix_(inside, inside)]
+    start = None
+    if w0 is not None:
+        start = np.concatenate([block.rows @ w0[block.places] for block in blocks]) > 0.0
+    of_curves = matrix[np.ix_(inside, inside)]
     b = linear[inside]
     if others.size:
         factor = linalg.cho_factor(matrix[np.ix_(others, others)], lower=True, overwrite_a=True, check_finite=False)
         across = matrix[np.ix_(others, inside)]
         solved = linalg.cho_solve(factor, np.column_stack([across, linear[others]]), check_finite=False)
-        own, b = own - across.T @ solved[:, :-1], b - across.T @ solved[:, -1]
-    v = nonnegative_minimum(back.T @ own @ back, back.T @ b, bound, start)[0]
+        of_curves = of_curves - across.T @ solved[:, :-1]
+        b = b - across.T @ solved[:, -1]
+    v = nonnegative_minimum(back.T @ of_curves @ back, back.T @ b, bound, start)[0]
     w = np.empty_like(linear)
     w[inside] = back @ v
     if others.size:
@@ -367,5 +421,6 @@ class ShapedGram:
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         if self._loss is not objective.loss:
-            self._loss, (self.gram, self.linear) = objective.loss, gram_of(objective.loss)
+            self.gram, self.linear = gram_of(objective.loss)
+            self._loss = objective.loss
         return certify(objective, shaped_minimum(self.gram, self.linear, objective.penalty, w0), 1, tol)

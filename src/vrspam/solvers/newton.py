@@ -20,7 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import Objective
-from vrspam.objective.hinge import Point, SortedHinge, SortedPairs
+from vrspam.objective.hinge import Point, SortedHinge
+from vrspam.objective.sorted_pairs import SortedPairs
 from vrspam.solvers.base import EpochSolver, Solution, State, run
 from vrspam.solvers.gram import NOT_RIDGE
 from vrspam.solvers.smooth import conjugate_gradient
@@ -47,7 +48,8 @@ class Preconditioner:
         self._hessian: np.ndarray | None = None
         self._factor: Any = None
         self._l2 = -1.0
-        self._share, self._thinned = 0.0, False
+        self._share = 0.0  # of the weight of the pairs that count, when it was built
+        self._thinned = False
 
     def pays(self, pairs: SortedPairs, steps: int, steps_left: float) -> bool:
         """Whether a new preconditioner costs less than it is likely to save, after `steps` steps with the old one."""
@@ -110,27 +112,33 @@ class SortedScores(EpochSolver):
         if self.preconditioner is None or self.preconditioner.loss is not objective.loss:
             self.preconditioner = Preconditioner(objective.loss)
             self._w = None
-        self.w0, self.tol = w0, tol
-        few, rows = self.preconditioner.few, objective.loss.pair_rows
-        large = rows.edges is None and rows.positive.size + rows.negative.size >= 3 * few
-        if w0 is None and self.preconditioner.by_matrix and large:
-            # The solution for some of the rows is near, and costs a fraction.
-            some = replace(objective, loss=objective.loss.thinned(few))
-            self.w0 = type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
-        found = run(self, objective, tol=tol, max_iter=max_iter)
-        solution = with_rounding(objective, found, self.moved, self.point, tol)
-        # The room for rounding may lift the gap above the tolerance again: then go on to a smaller gap.
-        left = max_iter - solution.n_iter
-        if not solution.converged and solution.gap is not None and left > 0:
-            slack = solution.gap - solution.history["gap"][-1]
-            room = tol - 2.0 * slack / objective.scale
-            if 0.0 < room < tol:
-                self.w0 = solution.w
-                self.tol = 0.5 * room
-                more = run(self, objective, tol=self.tol, max_iter=left)
-                self.tol = tol
-                solution = with_rounding(objective, joined(solution, more), self.moved, self.point, tol)
-        return solution
+        self.w0 = self._solution_of_some_rows(objective, max_iter) if w0 is None else w0
+        self.tol = tol
+        without_rounding = run(self, objective, tol=tol, max_iter=max_iter)
+        solution = with_rounding(objective, without_rounding, self.moved, self.point, tol)
+        if solution.converged or solution.gap is None or solution.n_iter >= max_iter:
+            return solution
+
+        # The room for rounding has lifted the gap above the tolerance again: go on to a smaller gap.
+        slack = solution.gap - solution.history["gap"][-1]
+        room = tol - 2.0 * slack / objective.scale
+        if not 0.0 < room < tol:
+            return solution
+        self.w0 = solution.w
+        self.tol = 0.5 * room
+        further = run(self, objective, tol=self.tol, max_iter=max_iter - solution.n_iter)
+        self.tol = tol
+        return with_rounding(objective, joined(solution, further), self.moved, self.point, tol)
+
+    def _solution_of_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
+        """The rough solution for some of many rows, which is near and costs a fraction; None where it does not pay."""
+        few = self.preconditioner.few
+        rows = objective.loss.pair_rows
+        is_large = rows.edges is None and rows.positive.size + rows.negative.size >= 3 * few
+        if not (self.preconditioner.by_matrix and is_large):
+            return None
+        some = replace(objective, loss=objective.loss.thinned(few))
+        return type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
 
     def init(self, objective: Objective) -> State:
         loss = objective.loss
@@ -226,12 +234,14 @@ class PairNewton(SortedScores):
         direction = self.preconditioner.solve(-gradient, l2)
         image = loss.quick_scores(direction)
         state.passes += 1.0
-        direction, image = step = self._best_step(loss, l2, gradient, (direction, image))
+        direction, image = self._best_step(loss, l2, gradient, (direction, image))
         before = state.w
-        taken = self.search(objective, state, *step)
+        self._last = None
+        taken = self.search(objective, state, direction, image)
         if taken > 0.0:
-            taken += self._go_on(objective, state, float(gradient @ direction), *step)
-        self._last = (state.w - before, taken * step[1]) if taken > 0.0 else None
+            taken += self._go_on(objective, state, float(gradient @ direction), direction, image)
+        if taken > 0.0:
+            self._last = (state.w - before, taken * image)
         self.arrive(objective, state)
 
     def _go_on(
@@ -251,8 +261,10 @@ class PairNewton(SortedScores):
             if not along > 0.0:
                 break
             sign = float(np.copysign(1.0, -there))
-            step = (sign * direction, sign * image, abs(there) / along, sign * float(self.point.slope @ image))
-            further = self.search(objective, state, *step)
+            slope_of_loss = sign * float(self.point.slope @ image)
+            further = self.search(
+                objective, state, sign * direction, sign * image, most=abs(there) / along, slope=slope_of_loss
+            )
             moved += sign * further
             if further == 0.0:
                 break
@@ -261,13 +273,14 @@ class PairNewton(SortedScores):
     def _wide_step(self, objective: Objective, state: State, gradient: np.ndarray, l2: float) -> None:
         """A rough Newton step without a matrix."""
         loss, pairs = objective.loss, self.point.pairs
-        share, self._share = self._share, pairs.share()
+        share_before = self._share
+        self._share = pairs.share()
         bends = self._share * loss.curvature()
         mean = max(float(np.mean(bends)), float(np.finfo(float).tiny))
         diagonal_power = 0.1  # 1 would be the diagonal, 0 the identity
         between = mean * (bends / mean) ** diagonal_power + l2
         between = np.where(between > 0.0, between, mean)
-        settled = abs(self._share - share) <= 0.01 * share
+        settled = abs(self._share - share_before) <= 0.01 * share_before
         rough = 0.5  # accuracy of the linear system on wide data, where the pairs that count change from step to step
         less_rough = 0.3  # once those pairs hardly change
         goal = self.goal_of(objective, float(gradient @ gradient), less_rough if settled else rough)
@@ -282,11 +295,14 @@ class PairNewton(SortedScores):
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
         size = float(gradient @ gradient)
         target = divisor * self.tol * objective.scale
-        before, self._before = self._before, size
+        before = self._before
+        self._before = size
         many = 50.0  # steps, where nothing better is known
         if not 0.0 < target < size < before:
             return many
-        return min(many, np.log(size / target) / np.log(before / size)) if before < np.inf else 0.0
+        if before == np.inf:  # the first step
+            return 0.0
+        return min(many, np.log(size / target) / np.log(before / size))
 
     def _best_step(
         self, loss: SortedHinge, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]

@@ -54,7 +54,8 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
     With `relative` the class sizes are divided by a power of two, so that squares of weights stay in range: for sums to
     which no rows of a stream are added.
     """
-    counts, means = moments.weights, moments.means
+    counts = moments.weights
+    means = moments.means
     if relative:
         counts = np.ldexp(counts, -int(np.frexp(counts.max())[1]))
     sums = counts[:, np.newaxis] * means
@@ -69,7 +70,9 @@ class SumsMethod:
 
     def __init__(self, n_features: int, slots: int, average: bool):
         self.classes = kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
-        self.average, self.w, self.total = average, np.zeros(n_features), np.zeros(n_features if average else 0)
+        self.average = average
+        self.w = np.zeros(n_features)
+        self.total = np.zeros(n_features if average else 0)
         self.carry = np.zeros(slots)
         self.carry[kernels.Carry.SCALE] = 1.0
 
@@ -171,7 +174,8 @@ class SPAM(SumsMethod):
     def set_average(self, average: bool) -> None:
         """Start an average with the next step, or drop the average; do nothing if that is the case already."""
         if average != self.average:
-            self.average, self.total = average, np.zeros(self.w.size if average else 0)
+            self.average = average
+            self.total = np.zeros(self.w.size if average else 0)
             self.carry[[kernels.Spam.OF_V, kernels.Spam.WEIGHT]] = 0.0
 
     def advance(
@@ -317,8 +321,9 @@ class OPAUC:
             self.filled[c] = 0
             return
         # The squared singular values of the buffer, largest first; all are reduced by the largest that is cut off.
-        values, vectors = linalg.eigh(buffer @ buffer.T)
-        values, vectors = values[::-1], vectors[:, ::-1]
+        rising, of_rising = linalg.eigh(buffer @ buffer.T)
+        values = rising[::-1]
+        vectors = of_rising[:, ::-1]
         rank = self.sketch
         cut = max(float(values[rank]), 0.0)
         kept = np.maximum(values[:rank] - cut, 0.0)

@@ -17,7 +17,7 @@ from scipy.linalg.blas import daxpy, dscal
 
 from vrspam import kernels
 from vrspam.objective import Objective, WithinProducts
-from vrspam.objective.losses import RowProducts
+from vrspam.objective.products import RowProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 
@@ -204,13 +204,16 @@ class ShiftedConjugateGradient:
 
     def _solve_together(self, loss: Any, tol: float, most: int) -> dict[float, tuple[np.ndarray, int]]:
         """Coefficients of each l2, and how many products they took, at most `most`."""
-        l2s, k, delta = np.unique(self.l2s[self.l2s > 0.0]), loss.k, np.asarray(loss.delta)
+        l2s = np.unique(self.l2s[self.l2s > 0.0])
+        k = loss.k
+        delta = np.asarray(loss.delta)
         least = l2s[0] / k
         extra = (l2s - l2s[0]) / k
         enough = MARGIN * tol * loss.scale * 2.0 * l2s / k**2
         coefs = np.zeros((l2s.size, delta.size))
         directions = np.tile(delta, (l2s.size, 1))
-        products, factors = np.zeros(l2s.size, dtype=int), np.ones(l2s.size)  # residual of each / that of the least
+        products = np.zeros(l2s.size, dtype=int)
+        factors = np.ones(l2s.size)  # residual of each / that of the least
         ratios = np.ones(l2s.size)
         before = 1.0
         residual = delta.copy()
@@ -228,7 +231,8 @@ class ShiftedConjugateGradient:
             step = rho / curvature
             ratios[active] = 1.0 / (1.0 + extra[active] * step + step * growth / before * (1.0 - ratios[active]))
             residual -= step * product
-            rho, last = float(residual @ residual), rho
+            last = rho
+            rho = float(residual @ residual)
             growth = rho / last
             before = step
             direction *= growth
@@ -249,7 +253,9 @@ class ScaledRows:
     block_bytes = 1 << 25  # of columns that are converted and centred at once
 
     def __init__(self, rows: WithinProducts, delta: np.ndarray):
-        self.rows, self.delta, self.products = rows, delta, RowProducts(rows.X)
+        self.rows = rows
+        self.delta = delta
+        self.products = RowProducts(rows.X)
         self.used = np.flatnonzero(rows.share > 0.0)  # rows outside of a fold have no weight
         self.side = rows.side[self.used]
         self.root = np.sqrt(rows.share[self.used])
@@ -269,7 +275,9 @@ class ScaledRows:
 
     def gram(self) -> np.ndarray:
         """B Bᵀ, from blocks of columns."""
-        X, means, size = self.rows.X, self.rows.means, self.used.size
+        X = self.rows.X
+        means = self.rows.means
+        size = self.used.size
         gram = np.zeros((size + 1, size + 1))
         step = max(1, self.block_bytes // (8 * max(size, 1)))
         for start in range(0, X.shape[1], step):
@@ -336,7 +344,8 @@ class DualRidge:
         if solution.converged or l2 == 0.0:
             return solution
         other = ConjugateGradient().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-        return solution if other.bound >= solution.bound and solution.gap is not None else other
+        is_no_better = other.bound >= solution.bound and solution.gap is not None
+        return solution if is_no_better else other
 
     def _inverse(self, shift: float) -> Callable[[np.ndarray], np.ndarray]:
         """Multiply by (BBᵀ + shift I)⁻¹; directions in which both are lost in rounding get 0."""

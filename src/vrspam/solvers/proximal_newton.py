@@ -13,7 +13,8 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import UNIT, Objective, Shaped
-from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SortedHinge
+from vrspam.objective.hinge import Point, SortedHinge
+from vrspam.objective.partial_hinge import PartialHingeLoss, SmoothedPartialLoss
 from vrspam.solvers import newton
 from vrspam.solvers.base import Solution, State, known_gap
 from vrspam.solvers.gram import NO_CURVES, GramDescent, refuse_uncompiled, shaped_minimum
@@ -24,7 +25,9 @@ class QuadraticModel:
     """A quadratic function wᵀMw/2 - b·w, for `GramDescent`; tolerances are relative to `scale`."""
 
     def __init__(self, matrix: np.ndarray, linear: np.ndarray, scale: float):
-        self.matrix, self.linear, self.scale = matrix, linear, scale
+        self.matrix = matrix
+        self.linear = linear
+        self.scale = scale
 
     def value_and_grad(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         product = self.matrix @ w if product is None else product
@@ -52,8 +55,9 @@ class PairProximalNewton(newton.SortedScores):
         solution = super().solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         if self._wide:  # too many columns in use for a matrix
             most = max_iter - solution.n_iter
-            more = TruncatedNewton().solve(objective, tol=tol, max_iter=most, w0=solution.w)
-            solution, point = newton.joined(solution, more), objective.loss.at(objective.loss.scores(more.w))
+            further = TruncatedNewton().solve(objective, tol=tol, max_iter=most, w0=solution.w)
+            point = objective.loss.at(objective.loss.scores(further.w))
+            solution = newton.joined(solution, further)
             solution = newton.with_rounding(objective, solution, np.abs(solution.w), point, tol)
         return solution
 
@@ -93,18 +97,13 @@ class PairProximalNewton(newton.SortedScores):
         if columns.size == 0:
             return
         self._columns = columns
-        part = self.point.pairs.active_part(max(newton.ROWS_PER_FEATURE * columns.size, newton.LEAST_ROWS))
-        self._matrix = loss.hessian_matrix(part, columns)
-        diagonal = np.einsum("ii->i", self._matrix)
-        bound = loss.curvature()[columns]
-        # Without this, f would seem to have no curvature along a column without entries in these rows.
-        np.maximum(diagonal, self.point.pairs.share() * bound, out=diagonal)
-        diagonal += 1e-10 * float(np.mean(bound))
+        self._matrix = self._hessian_of_some_rows(loss, columns)
         w = state.w[columns]
         left = objective.certificate(state.w, state.grad)[1]
         model: Any = QuadraticModel(self._matrix, self._matrix @ w - state.grad[columns], max(left, 1e-300))
         inner = Objective(model, penalty.restricted_to(columns))
         goal = GramDescent().solve(inner, tol=1e-2, max_iter=300, w0=w).w  # to 1 % of what is left of the certificate
+
         direction = np.zeros_like(state.w)
         direction[columns] = goal - w
         image = loss.quick_scores(direction)
@@ -119,13 +118,26 @@ class PairProximalNewton(newton.SortedScores):
         same = np.array_equal(np.sign(state.w), signs) and np.array_equal(penalty.piece_ends(state.w), ends)
         self._settled = taken > 0.0 and same
 
+    def _hessian_of_some_rows(self, loss: SortedHinge, columns: np.ndarray) -> np.ndarray:
+        """The Hessian of some of the rows that are in a pair that counts, positive along each of these columns."""
+        part = self.point.pairs.active_part(max(newton.ROWS_PER_FEATURE * columns.size, newton.LEAST_ROWS))
+        matrix = loss.hessian_matrix(part, columns)
+        diagonal = np.einsum("ii->i", matrix)
+        bound = loss.curvature()[columns]
+        # Without this, f would seem to have no curvature along a column without entries in these rows.
+        np.maximum(diagonal, self.point.pairs.share() * bound, out=diagonal)
+        diagonal += 1e-10 * float(np.mean(bound))
+        return matrix
+
     def _majorised_step(self, objective: Objective, state: State, columns: np.ndarray) -> float:
         """A step that minimises g·d + c/2 Σ h_j d_j² + Ω(w + d), c raised until this lies above F and F falls.
 
         h bounds the curvature along each column, so that c = number of columns is always enough.
         """
-        loss, bound = objective.loss, objective.loss.curvature()[columns]
-        penalty, w = objective.penalty.restricted_to(columns), state.w[columns]
+        loss = objective.loss
+        bound = loss.curvature()[columns]
+        penalty = objective.penalty.restricted_to(columns)
+        w = state.w[columns]
         factor = 1.0
         while factor <= 2.0 * columns.size:
             step = 1.0 / np.maximum(factor * bound, np.finfo(float).tiny)
@@ -146,12 +158,14 @@ class PairProximalNewton(newton.SortedScores):
         assert self._columns is not None
         low, high = objective.penalty.piece_ends(state.w)
         used = np.flatnonzero(low < high)
-        inside, low, high = np.searchsorted(self._columns, used), low[used], high[used]
-        w, penalty = state.w[used], objective.penalty.restricted_to(used)
-        piece = penalty.quadratic_piece(w)
+        low = low[used]
+        high = high[used]
+        w = state.w[used]
+        piece = objective.penalty.restricted_to(used).quadratic_piece(w)
         if piece is None or used.size == 0:
             return False
         curvature, slope = piece
+        inside = np.searchsorted(self._columns, used)
         matrix = self._matrix[np.ix_(inside, inside)]
         matrix[np.diag_indices_from(matrix)] += curvature
         try:
@@ -203,48 +217,82 @@ class MatrixNewton:
         return None if isinstance(objective.penalty, Shaped) else NO_CURVES
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        loss, penalty, target = objective.loss, objective.penalty, tol * objective.scale
+        loss = objective.loss
+        target = tol * objective.scale
+        shaped = isinstance(objective.penalty, Shaped)
+        enough = 0.1 * target if shaped else target
+        most_in_vain = 8 if shaped else np.inf  # steps in a row that do not halve what is left
         w = np.zeros(loss.n_features) if w0 is None else w0
         scores = loss.scores(w)
         point = loss.at(scores)
-        steps, passes = 0, 1.0
-        halvings = 40
-        shaped = isinstance(penalty, Shaped)
+        steps = 0
+        passes = 1.0
         least = np.inf
-        since = 0
+        in_vain = 0
         while True:
             grad = loss.gradient_of(point.slope)
             gap, left = objective.exact_certificate(w, grad)
             passes += 1.0
-            least, since = (left, 0) if left < 0.5 * least else (least, since + 1)
-            if left <= (0.1 * target if shaped else target) or steps == max_iter or (shaped and since == 8):
-                break
-            hessian = loss.hessian_matrix(point.pairs)
-            gradient = grad + penalty.strong_convexity * w
-            if shaped:
-                direction = shaped_minimum(hessian, hessian @ w - grad, penalty, w) - w
+            if left < 0.5 * least:
+                least = left
+                in_vain = 0
             else:
-                factor = newton.cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
-                direction = -linalg.cho_solve(factor, gradient, check_finite=False)
-            image = loss.scores(direction)
-            slope = float(gradient @ direction)
-            value, fraction = point.value + objective.penalty.value(w), 1.0
-            for _ in range(halvings):
-                new = loss.at(scores + fraction * image)
-                moved = w + fraction * direction
-                if new.value + objective.penalty.value(moved) <= value + 1e-4 * fraction * slope + 4.0 * UNIT * value:
-                    break
-                fraction /= 2.0
-            else:  # nothing but rounding is left
+                in_vain += 1
+            if left <= enough or steps == max_iter or in_vain == most_in_vain:
                 break
-            w, scores, point = moved, scores + fraction * image, new
-            steps, passes = steps + 1, passes + 2.0
+            direction = self._direction(objective, w, grad, point)
+            image = loss.scores(direction)
+            fraction, lower = self._lower_point(objective, (w, direction), (scores, image), grad, point)
+            if lower is None:  # nothing but rounding is left
+                break
+            w = w + fraction * direction
+            scores = scores + fraction * image
+            point = lower
+            steps += 1
+            passes += 2.0
+
         history = {"passes": np.array([passes])}
         value = point.value + objective.penalty.value(w)
-        found = Solution(w, value, known_gap(gap), steps, bool(left <= target), history, left=float(left))
+        solution = Solution(w, value, known_gap(gap), steps, bool(left <= target), history, left=float(left))
         if isinstance(loss, SmoothedPartialLoss):  # certified by the loss that it smooths
-            return found
-        return newton.with_rounding(objective, found, np.abs(w), point, tol)
+            return solution
+        return newton.with_rounding(objective, solution, np.abs(w), point, tol)
+
+    def _direction(self, objective: Objective, w: np.ndarray, grad: np.ndarray, point: Point) -> np.ndarray:
+        """The way to the minimum of the quadratic model at w."""
+        penalty = objective.penalty
+        hessian = objective.loss.hessian_matrix(point.pairs)
+        if isinstance(penalty, Shaped):
+            return shaped_minimum(hessian, hessian @ w - grad, penalty, w) - w
+        factor = newton.cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
+        return -linalg.cho_solve(factor, grad + penalty.strong_convexity * w, check_finite=False)
+
+    def _lower_point(
+        self,
+        objective: Objective,
+        line: tuple[np.ndarray, np.ndarray],
+        line_of_scores: tuple[np.ndarray, np.ndarray],
+        grad: np.ndarray,
+        point: Point,
+    ) -> tuple[float, Point | None]:
+        """How much of a step to take so that F falls, 1, ½, ¼, ..., and the point there, None if rounding allows none.
+
+        A line is given by its start and its direction.
+        """
+        loss, penalty = objective.loss, objective.penalty
+        w, direction = line
+        scores, image = line_of_scores
+        slope = float((grad + penalty.strong_convexity * w) @ direction)
+        value = point.value + penalty.value(w)
+        fraction = 1.0
+        halvings = 40
+        for _ in range(halvings):
+            new = loss.at(scores + fraction * image)
+            new_value = new.value + penalty.value(w + fraction * direction)
+            if new_value <= value + 1e-4 * fraction * slope + 4.0 * UNIT * value:
+                return fraction, new
+            fraction /= 2.0
+        return 0.0, None
 
 
 class EdgeWeights:
@@ -263,16 +311,13 @@ class EdgeWeights:
         if not isinstance(objective.loss, PartialHingeLoss):
             return "it needs the squared hinge on part of the negatives"
         whole = replace(objective, loss=objective.loss.whole)
-        return (MatrixNewton() if isinstance(objective.penalty, Shaped) else PairProximalNewton()).refuses(whole)
+        if isinstance(objective.penalty, Shaped):
+            return MatrixNewton().refuses(whole)
+        return PairProximalNewton().refuses(whole)
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss: PartialHingeLoss = objective.loss
-        inner: Any = PairProximalNewton() if objective.penalty.ridge is None else newton.PairNewton()
-        n, d = loss.whole.products.shape
-        matrix_work = 4e9  # rows · columns², up to which a step by the whole Hessian takes a fraction of a second
-        ridge = objective.penalty.ridge is not None and n * d * d <= matrix_work
-        if ridge or isinstance(objective.penalty, Shaped):
-            inner = MatrixNewton()
+        inner = self._solver_of_smooth_problems(objective)
         first_mu = 1.0  # in units of what a pair costs at w = 0
         before = np.full(loss.whole.pair_rows.b.size, loss.max_fpr)
         mu = first_mu
@@ -294,18 +339,23 @@ class EdgeWeights:
         inner_steps = 50  # most steps of a smooth problem: more of them would follow rounding
         for number in range(rounds):
             smooth = SmoothedPartialLoss(loss, before, mu)
-            accuracy = first_tol if best is None else max(inner_share * tol, inner_share * 0.01 * least / loss.scale)
+            accuracy = first_tol
+            if best is not None:
+                accuracy = max(inner_share * tol, inner_share * 0.01 * least / loss.scale)
             most = min(max_iter - steps, inner_steps)
-            found = inner.solve(replace(objective, loss=smooth), tol=accuracy, max_iter=most, w0=w)
-            w, steps = found.w, steps + found.n_iter
-            passes += float(found.history["passes"][-1]) + 3.0
+            of_round = inner.solve(replace(objective, loss=smooth), tol=accuracy, max_iter=most, w0=w)
+            w = of_round.w
+            steps += of_round.n_iter
+            passes += float(of_round.history["passes"][-1]) + 3.0
             before = smooth.shares(smooth.scores(w))
             value, gap, left = certificate(objective, w, before)
             rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
             gained = loss.scale - value
             result = w
             if gained <= gap:  # F(w) < F(0) is not certified: return w = 0, where all scores tie exactly
-                result, value, gap = np.zeros_like(w), loss.scale, gap + max(gained, 0.0)
+                result = np.zeros_like(w)
+                value = loss.scale
+                gap += max(gained, 0.0)
                 left = gap
             if best is None or left < least:
                 done = bool(left <= target)
@@ -317,9 +367,18 @@ class EdgeWeights:
             mu /= shrink
         assert best is not None
         names = ("epoch", "passes", "seconds", "objective", "gap")
-        history = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
+        history = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
         stationarity = None if objective.penalty.has_gap else best.stationarity
         return replace(best, n_iter=steps, history=history, stationarity=stationarity)
+
+    def _solver_of_smooth_problems(self, objective: Objective) -> Any:
+        """By the whole Hessian where it is cheap, or curves must rise or fall; else as the loss on all negatives."""
+        has_ridge = objective.penalty.ridge is not None
+        n, d = objective.loss.whole.products.shape
+        matrix_work = 4e9  # rows · columns², up to which a step by the whole Hessian takes a fraction of a second
+        if isinstance(objective.penalty, Shaped) or (has_ridge and n * d * d <= matrix_work):
+            return MatrixNewton()
+        return newton.PairNewton() if has_ridge else PairProximalNewton()
 
 
 def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tuple[float, float, float]:
@@ -327,12 +386,14 @@ def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tupl
     loss: PartialHingeLoss = objective.loss
     whole = loss.whole
     scores = whole.scores(w)
-    top, below = (loss.at_shares(scores, t) for t in (loss.top_shares(scores), shares))
+    top = loss.at_shares(scores, loss.top_shares(scores))
+    below = loss.at_shares(scores, shares)
     gap, left = objective.certificate(w, whole.gradient_of(below.slope))
     error = whole.rounding_of(np.abs(w), below) / loss.max_fpr
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
     # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
     rounding = 8.0 * (scores.size + 4) * UNIT * top.value
     edge = max(top.value - below.value, 0.0) + rounding
-    gap, left = ((np.sqrt(number) + slack) ** 2 + edge for number in (gap, left))
+    gap = (np.sqrt(gap) + slack) ** 2 + edge
+    left = (np.sqrt(left) + slack) ** 2 + edge
     return top.value + objective.penalty.value(w), float(gap), float(left)

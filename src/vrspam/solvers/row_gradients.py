@@ -20,7 +20,7 @@ from scipy import sparse
 
 from vrspam import kernels
 from vrspam.moments import ClassMoments
-from vrspam.objective.losses import RowProducts
+from vrspam.objective.products import RowProducts
 from vrspam.solvers.online import kernel_rows
 
 
@@ -43,7 +43,10 @@ class TrainingRows:
         self.share = weight / np.bincount(self.side, weights=weight, minlength=2)[self.side]
         self.n = int(np.count_nonzero(weight))
         classes = moments.pair_statistics()
-        self.p, self.q, self.means, self.delta = classes.p, classes.q, classes.means, classes.delta
+        self.p = classes.p
+        self.q = classes.q
+        self.means = classes.means
+        self.delta = classes.delta
         self.k = 2.0 * self.p * self.q
         self.moments = moments
 

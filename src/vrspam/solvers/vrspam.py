@@ -104,12 +104,14 @@ def _minimised(
                 step = -np.linalg.solve(second, gradient)
             except np.linalg.LinAlgError:
                 return None
-            fall, length = -float(gradient @ step), 1.0
+            fall = -float(gradient @ step)
             if not fall > 1e-12 * abs(value):
                 break
-            while length > 1e-6 and not (
-                smoothed(c + length * step, w + S @ (c + length * step), epsilon) <= value - 0.1 * length * fall
-            ):
+            length = 1.0
+            while length > 1e-6:
+                moved = c + length * step
+                if smoothed(moved, w + S @ moved, epsilon) <= value - 0.1 * length * fall:
+                    break
                 length *= 0.5
             if length <= 1e-6:
                 break
@@ -244,14 +246,10 @@ class VRSPAM:
 
     def epoch(self, objective: Objective, state: State) -> None:
         if self.extrapolates:
-            point = Point(state.w, state.grad, state.value)
-            best = best_combination(self._anchors, objective.penalty, point, objective.scale)
-            self._anchors = [*self._anchors[-11:], point]
-            if best is not None:
-                state.w, state.grad, state.value = best
-                state.fresh = False  # until the epoch ends
+            self._extrapolate(objective, state)
         inner = {"accelerated": self._accelerated, "pair": self._pairs}.get(self.variant, self._plain)
-        retries, most_retries = 0, 60
+        retries = 0
+        most_retries = 60
         while True:
             with np.errstate(over="ignore", invalid="ignore"):  # `_is_good` detects a step that is too long
                 w, u = inner(objective, state)
@@ -278,6 +276,15 @@ class VRSPAM:
         if objective.penalty.ridge is None:
             state.candidate = proximal_point(objective, w, grad)
         self._report(state, retries, variance)
+
+    def _extrapolate(self, objective: Objective, state: State) -> None:
+        """Move to the best combination of the last anchors, if that gains more than rounding."""
+        point = Point(state.w, state.grad, state.value)
+        best = best_combination(self._anchors, objective.penalty, point, objective.scale)
+        self._anchors = [*self._anchors[-11:], point]
+        if best is not None:
+            state.w, state.grad, state.value = best
+            state.fresh = False  # until the epoch ends
 
     def _is_good(self, objective: Objective, state: State, value: float) -> bool:
         start = objective.scale
@@ -308,12 +315,15 @@ class VRSPAM:
     # The inner steps. Each method returns the next anchor and u = (the point of the next gradient) - w̃.
 
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
-        gradient, rows, l2 = self.gradient, self.rows, objective.penalty.ridge
+        gradient = self.gradient
+        rows = self.rows
+        l2 = objective.penalty.ridge
         if rows.is_sparse and l2 is not None:
             zero = np.zeros_like(state.w)
             _, moved, _ = self._sparse_ridge(objective, state, zero, zero, 1.0, 0.0, self.step)
             return state.w + moved, moved
-        order, w = gradient.draw(self.rng, self.steps), state.w.copy()
+        order = gradient.draw(self.rng, self.steps)
+        w = state.w.copy()
         if l2 is not None and not gradient.centred:
             shrink = 1.0 / (1.0 + self.step * l2)
             moved = np.zeros_like(w)
@@ -327,13 +337,16 @@ class VRSPAM:
 
     def _accelerated(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         l2 = objective.penalty.strong_convexity
-        gradient, rows, anchor = self.gradient, self.rows, state.w
+        gradient = self.gradient
+        rows = self.rows
+        anchor = state.w
         if self._anchor is not anchor:  # the first epoch, or the point was changed from outside
             self._y = anchor.copy()
             self._z = anchor.copy()
         tau1 = float(np.clip(np.sqrt(self.steps * l2 * self.step / 3.0), 1e-6, 0.5))
-        tau2, step = 0.5, self.step / (3.0 * tau1)
+        tau2 = 0.5
         tau3 = 1.0 - tau1 - tau2
+        step = self.step / (3.0 * tau1)
         if rows.is_sparse and objective.penalty.ridge is not None:
             Z = self._z - anchor
             Y = self._y - anchor
@@ -352,12 +365,15 @@ class VRSPAM:
     def _sparse_ridge(
         self, objective: Objective, state: State, Z: np.ndarray, Y: np.ndarray, tau1: float, tau3: float, step: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        l2, rows = objective.penalty.strong_convexity, self.rows
+        l2 = objective.penalty.strong_convexity
+        rows = self.rows
         order = self.gradient.draw(self.rng, self.steps)
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = whole_lines(state.w.size, 8)
         slots = kernels.Ridge
-        work[:, slots.Z], work[:, slots.Y], work[:, slots.LOWER : slots.GRAD + 1] = Z, Y, fixed.T
+        work[:, slots.Z] = Z
+        work[:, slots.Y] = Y
+        work[:, slots.LOWER : slots.GRAD + 1] = fixed.T
         scores = np.concatenate([rows.means @ Z, rows.means @ Y])
         kernels.sparse_ridge_epoch(
             rows.kernel, order, self.gradient.draws, fixed @ rows.means.T, work, scores,
@@ -369,7 +385,9 @@ class VRSPAM:
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
         work = whole_lines(state.w.size, 4)
         slots = kernels.Net
-        work[:, slots.W], work[:, slots.ANCHOR], work[:, slots.ANCHOR_GRAD] = state.w, state.w, state.grad
+        work[:, slots.W] = state.w
+        work[:, slots.ANCHOR] = state.w
+        work[:, slots.ANCHOR_GRAD] = state.grad
         kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, objective.penalty)
         w = work[:, slots.W].copy()
         return w, w - state.w

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from vrspam._utils.findings import Fix
 from vrspam._utils.texts import show_texts
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.tables import columns
@@ -142,14 +143,13 @@ def _refuse_mostly_text(column: NumberColumn, rules: ColumnRules) -> None:
     texts = column.strays.total()
     rows = column.count + texts
     if texts > 0.5 * rows:
+        examples = show_texts([text for text, _ in column.strays.most_common(4)])
         raise DataError(
-            "{path}: column {column!r} begins with numbers, and {count:,} of its {rows:,} values are text "
-            "({examples}): take it as categories with {categorical}, or leave it out with {drop}",
-            path=rules.path,
-            column=column.name,
-            count=texts,
-            rows=rows,
-            examples=show_texts([text for text, _ in column.strays.most_common(4)]),
+            f"{rules.path}: column {column.name!r} begins with numbers, and {texts:,} of its {rows:,} values are text "
+            f"({examples}): take it as categories with ",
+            Fix("categorical", [column.name]),
+            ", or leave it out with ",
+            Fix("drop", [column.name]),
         )
 
 
@@ -295,7 +295,7 @@ def _left_out(name: Any, reason: str) -> ColumnUse:
 def _without_values(name: Any, rules: ColumnRules) -> ColumnUse | None:
     """The use of a column without values: none, or (None) like that of any other; an error if such are refused."""
     if rules.empty == "refuse":
-        raise DataError("column {column!r} has no value at all; leave it out", column=name)
+        raise DataError(f"column {name!r} has no value at all; leave it out")
     if rules.empty == "leave out":
         return _left_out(name, "has no values")
     return None

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 
 if TYPE_CHECKING:
     from vrspam.tables.schema import Schema
 
 #: Why rows of a block cannot be used, by their numbers in it.
-BadRows = dict[int, str | Message]
+BadRows = dict[int, str]
 
-MISSING = "column {column!r} has a missing value ({mean} or {zero} would fill it)"
-INFINITE = "column {column!r} is infinite"
-_FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
+_MEAN = Fix("missing", "mean")
+_ZERO = Fix("missing", 0.0)
+
+
+def missing_in(column: Any) -> Note:
+    """The reason that a column has a missing value."""
+    return Note(f"column {column!r} has a missing value (", _MEAN, " or ", _ZERO, " would fill it)")
+
+
+def infinite_in(column: Any) -> str:
+    """The reason that a column is infinite."""
+    return f"column {column!r} is infinite"
 
 
 def encode_rows(schema: Schema, rows: Any, sparse: bool) -> Any:
@@ -75,16 +84,10 @@ def _note_categories(
         value = column[row].as_py()
         if value is None:
             if not filled:
-                bad.setdefault(row, Message(MISSING, column=name, **_FILLS))
+                bad.setdefault(row, missing_in(name))
         elif refuse_unknown:
-            reason = Message(
-                "column {column!r} holds {value!r}, a category that the schema does not have ({ignore} makes it a row "
-                "of zeros)",
-                column=name,
-                value=value,
-                ignore=Parameter("unknown", "ignore"),
-            )
-            bad.setdefault(row, reason)
+            what = f"column {name!r} holds {value!r}, a category that the schema does not have ("
+            bad.setdefault(row, Note(what, Fix("unknown", "ignore"), " makes it a row of zeros)"))
 
 
 def _indicators(codes: np.ndarray, width: int) -> sp.csr_matrix:
@@ -115,8 +118,8 @@ def check_dense(X: np.ndarray, schema: Schema, bad: BadRows) -> np.ndarray:
     if schema.fill is not None:
         X = np.where(missing, np.asarray(schema.fill), X)
     else:
-        note_rows(missing, schema.numeric, MISSING, bad, schema.made())
-    note_rows(np.isinf(X), schema.numeric, INFINITE, bad)
+        note_rows(missing, schema.numeric, missing_in, bad, schema.made())
+    note_rows(np.isinf(X), schema.numeric, infinite_in, bad)
     return X
 
 
@@ -127,22 +130,28 @@ def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, b
             return
     if fill is not None:
         X.data[np.isnan(X.data)] = fill[0]
-    _note_entries(X, np.isnan(X.data), "the value of index {index} is missing ({zero} would fill it)", first, bad)
-    _note_entries(X, np.isinf(X.data), "the value of index {index} is infinite", first, bad)
+    for row, index in _places_of(X, np.isnan(X.data)):
+        what = f"the value of index {index + first} is missing ("
+        bad.setdefault(row, Note(what, _ZERO, " would fill it)"))
+    for row, index in _places_of(X, np.isinf(X.data)):
+        bad.setdefault(row, f"the value of index {index + first} is infinite")
 
 
-def _note_entries(X: sp.csr_matrix, mask: np.ndarray, template: str, first: int, bad: BadRows) -> None:
-    """Note the rows of some entries of a CSR matrix."""
+def _places_of(X: sp.csr_matrix, mask: np.ndarray) -> Iterator[tuple[int, int]]:
+    """The row and the column of some entries of a CSR matrix."""
     for place in np.flatnonzero(mask):
-        row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-        bad.setdefault(row, Message(template, index=X.indices[place] + first, **_FILLS))
+        yield int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
 
 
 def note_rows(
-    mask: np.ndarray, names: Sequence[str], template: str, bad: BadRows, made: Mapping[str, tuple[Any, str]] = {}
+    mask: np.ndarray,
+    names: Sequence[str],
+    reason_of: Callable[[Any], str],
+    bad: BadRows,
+    made: Mapping[str, tuple[Any, str]] = {},
 ) -> None:
     """Note the rows of a mask, whose columns have these names; of a column that was `made` its source is named."""
     for row in np.flatnonzero(mask.any(axis=1)).tolist():
         name = names[int(mask[row].argmax())]
         source = made.get(name, (name, ""))[0]
-        bad.setdefault(row, Message(template, column=source, **_FILLS))
+        bad.setdefault(row, reason_of(source))

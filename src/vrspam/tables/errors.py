@@ -1,9 +1,9 @@
 """`DataError`: what is raised for tables and files that cannot be used."""
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.findings import VrspamError
 
 
-class DataError(WordedError):
+class DataError(VrspamError):
     """A file or a named data set cannot be used; the message says which, why, and what to do.
 
     Examples

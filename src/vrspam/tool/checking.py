@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
-
 from vrspam._utils.findings import Finding
-from vrspam._utils.names import COPIES
 from vrspam.checks.diagnose import Diagnosis, diagnose, merged
+from vrspam.checks.judged_groups import JudgedGroups
 from vrspam.checks.not_checked import describe_sample
-from vrspam.data import DataError
+from vrspam.data.beside import column_series, numbered_groups, without_value
+from vrspam.data.open import open_stream, open_table, rows_without_group
 from vrspam.data.readers.problems import RowsUnlabelled
-from vrspam.data.rows import RowSample
+from vrspam.data.rows import RowSample, as_in_file
+from vrspam.data.table import Table
 from vrspam.tool.folds import can_keep_together
 from vrspam.tool.plan import CheckOptions, TrainPlan
+from vrspam.tool.request import table_request
 from vrspam.tool.signatures import takes
-from vrspam.tool.table import OpenedTable, open_labelled
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 
@@ -69,7 +67,7 @@ def check(
         path = path.sample(fraction=min(1.0, SAMPLED / max(rows, 1)), seed=plan.random_state).toPandas()
         if len(path) < rows:
             sampled.append(describe_sample(len(path), rows))
-    _, diagnosis = open_table(path, plan)
+    _, diagnosis = open_checked(path, plan)
     return merged([*diagnosis.findings, *sampled], plan.ignore)
 
 
@@ -77,41 +75,35 @@ def _check_stream(path: Any, plan: TrainPlan) -> list[Finding]:
     """The findings in a random sample of the rows."""
     sample = RowSample(SAMPLED, plan.random_state)
     with warnings.catch_warnings(action="ignore", category=RowsUnlabelled):
-        table = open_labelled(path, plan)
-        for rows, labels, _ in table.blocks():
-            sample.add(rows, labels)
-    return merged(diagnose(table, plan, sample).findings, plan.ignore)
+        stream = open_stream(path, table_request(plan))
+        for block in stream.blocks():
+            sample.add(block.rows, block.positive)
+    return merged(diagnose(stream.sampled(sample), plan).findings, plan.ignore)
 
 
-def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[OpenedTable, Diagnosis]:
-    """Open a table and look at it; the opened table has the groups of rows that folds must keep together.
-
-    A stream is looked at when its blocks are read.
-    """
-    table = open_labelled(path, plan, keep)
-    if plan.streaming and table.loaded is None:
-        return table, Diagnosis([])
-
-    def possible(groups: np.ndarray) -> bool:
-        return can_keep_together(table, groups, getattr(plan, "holdout", None), plan.n_splits, plan.random_state)
-
-    diagnosis = diagnose(table, plan, can_keep_together=possible)
-    if diagnosis.groups is None or plan.streaming:
+def open_checked(path: Any, plan: TrainPlan) -> tuple[Table, Diagnosis]:
+    """Open a table and look at it; the opened table has the groups of rows that folds must keep together."""
+    table = open_table(path, table_request(plan))
+    diagnosis = diagnose(table, plan, can_keep_together=lambda groups: can_keep_together(table, plan, groups))
+    if diagnosis.groups is None:
         return table, diagnosis
-    grouped = keep_together(path, table, diagnosis, keep)
-    new_notes = [note for note in grouped.notes if note not in diagnosis.findings]
-    return grouped, diagnosis._replace(findings=[*diagnosis.findings, *new_notes])
+    grouped = keep_together(table, diagnosis.groups, diagnosis.column_of_groups)
+    new_findings = [finding for finding in grouped.findings if finding not in diagnosis.findings]
+    return grouped, diagnosis._replace(findings=[*diagnosis.findings, *new_findings])
 
 
-def keep_together(path: Any, table: OpenedTable, diagnosis: Diagnosis, keep: Sequence[str]) -> OpenedTable:
-    """The table with the groups that were found; a column that names them alone is no feature of it."""
-    assert diagnosis.groups is not None
-    groups = diagnosis.groups
-    if groups.name == COPIES:
-        return table.with_groups(groups.codes)
-    named = replace(table.plan, groups=groups.name)
-    if diagnosis.column_of_groups is not None:
-        # the first reading has warned; nothing may be left to learn from
-        with warnings.catch_warnings(action="ignore", category=UserWarning), suppress(DataError):
-            return open_labelled(path, named, keep)
-    return replace(table.with_groups(groups.codes), plan=named)
+def keep_together(table: Table, groups: JudgedGroups, column: str | None) -> Table:
+    """The table with the groups that were found; the column that names them alone is no feature of it.
+
+    Groups of a column are numbered by its texts, as if the user had named it.
+    """
+    if column is None:
+        return table.with_groups(groups.codes, groups.name)
+    made = [name for name, (source, _) in table.schema.made().items() if source == column]
+    values = column_series({column: as_in_file([table.column(made[0] if made else column)])}, column)
+    missing = without_value(values)
+    of_others = [finding for finding in table.findings if finding.columns != (column,)]
+    grouped = table.with_groups(numbered_groups(values, missing), column)
+    if grouped.schema.without(column).columns:  # else nothing would be left to learn from
+        grouped = grouped.without_feature(column)
+    return replace(grouped, findings=(*of_others, *rows_without_group(column, missing)))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.names import INDEPENDENT, THRESHOLD_RULES, USUAL_PENALTY
-from vrspam._utils.roles import named_by
 
 if TYPE_CHECKING:
     from vrspam.tool.plan import ReportPlan, TrainPlan
@@ -113,8 +112,3 @@ def refuse_weighted_part(max_fpr: float | None, weights: Any) -> None:
     """Refuse a partial AUC of weighted rows, which has no interval."""
     if max_fpr is not None and weights is not None and str(weights) != INDEPENDENT:
         raise conflict("the interval of a partial AUC is for rows of equal weight", Fix("max_fpr"), Fix("weights"))
-
-
-def holds_labels(column: str, role: str) -> VrspamError:
-    """The error that the column of a role is that of the labels."""
-    return VrspamError(f"column {column!r} holds the labels: name another with ", named_by(role))

@@ -11,16 +11,17 @@ from scipy.special import stdtrit
 from vrspam import AUCClassifierCV
 from vrspam._utils.findings import Fix, Note, VrspamError
 from vrspam._utils.texts import first_names, rounded
+from vrspam.data.stream import Stream
+from vrspam.data.table import Table
 from vrspam.features.mapped import MAX_FEATURES
 from vrspam.inspection import Shape
 from vrspam.moments.class_moments import spread
 from vrspam.tables.frames import columns_of, is_frame, levels
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.recipes import Fit
-from vrspam.tool.table import OpenedTable
 
 
-def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> TrainPlan:
+def with_orders(path: Any, plan: TrainPlan, table: Table | Stream, encoded: bool) -> TrainPlan:
     """Return the plan with the orders that a frame's types have, for columns with directions.
 
     Refuse directions and orders of columns that do not exist, or whose type cannot have them. `encoded` rows have
@@ -28,9 +29,9 @@ def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) 
     """
     plan = _with_orders_of_types(path, plan)
     for column in plan.monotone or ():
-        _check_direction(column, plan, opened, encoded)
+        _check_direction(column, plan, table, encoded)
     for column in plan.ordered or ():
-        _check_order(column, plan, opened, encoded)
+        _check_order(column, plan, table, encoded)
     return plan
 
 
@@ -46,11 +47,11 @@ def _with_orders_of_types(path: Any, plan: TrainPlan) -> TrainPlan:
     return replace(plan, ordered={**orders, **(plan.ordered or {})}) if orders else plan
 
 
-def _check_direction(column: str, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
+def _check_direction(column: str, plan: TrainPlan, table: Table | Stream, encoded: bool) -> None:
     """Refuse a direction of a column that is not there, or of categories without an order."""
     option = Fix("monotone")
-    _check_named(column, option, opened)
-    if not plan.monotone[column] or column not in opened.schema.categorical:
+    _check_named(column, option, table)
+    if not plan.monotone[column] or column not in table.schema.categorical:
         return
     if encoded:
         raise _too_wide_for_orders(column, option)
@@ -59,20 +60,20 @@ def _check_direction(column: str, plan: TrainPlan, opened: OpenedTable, encoded:
         raise VrspamError(option, words, Fix("ordered"))
 
 
-def _check_order(column: str, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
+def _check_order(column: str, plan: TrainPlan, table: Table | Stream, encoded: bool) -> None:
     """Refuse an order of a column that is not there, or that holds numbers."""
     option = Fix("ordered")
-    _check_named(column, option, opened)
-    if column not in opened.schema.categorical:
+    _check_named(column, option, table)
+    if column not in table.schema.categorical:
         words = f" is for categories, and {column!r} holds numbers, which have an order: leave it out"
         raise VrspamError(option, words)
     if encoded and plan.ordered[column]:
         raise _too_wide_for_orders(column, option)
 
 
-def _check_named(column: str, option: Fix, opened: OpenedTable) -> None:
+def _check_named(column: str, option: Fix, table: Table | Stream) -> None:
     """Refuse a column that is not among the features."""
-    known = opened.schema.columns
+    known = table.schema.columns
     if column not in known:
         raise VrspamError(option, f" names {column!r}, which is not among the columns: {first_names(known)}")
 
@@ -86,9 +87,9 @@ def _too_wide_for_orders(column: str, option: Fix) -> VrspamError:
     )
 
 
-def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Note]:
+def notes_on_directions(plan: TrainPlan, table: Table, fit: Fit, free: AUCClassifierCV) -> list[Note]:
     """Notes on columns whose curve in the model without directions clearly goes against their direction somewhere."""
-    shapes = _shapes_of_lines(opened, fit, free)
+    shapes = _shapes_of_lines(table, fit, free)
     if shapes is None:
         shapes = getattr(free, "shape_functions_", {})
     notes = []
@@ -101,7 +102,7 @@ def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AU
     return notes
 
 
-def _shapes_of_lines(opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> dict[str, Shape] | None:
+def _shapes_of_lines(table: Table, fit: Fit, free: AUCClassifierCV) -> dict[str, Shape] | None:
     """Straight lines of encoded rows, a deviation around their means, with bands of the folds; None for maps."""
     coefs = getattr(free, "_fold_coefs", None)
     if coefs is None or fit.moments is None:
@@ -111,7 +112,7 @@ def _shapes_of_lines(opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> di
     mean, deviation = spread(fit.moments)
     sides = np.array([-1.0, 1.0])
     shapes = {}
-    for j, name in enumerate(opened.schema.feature_names):
+    for j, name in enumerate(table.schema.feature_names):
         line = sides * free.coef_[0, j]
         at = mean[j] + sides * deviation[j]
         shapes[name] = Shape(name, at, line, line - band[j], line + band[j], None, line[1])

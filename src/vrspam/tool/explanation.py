@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam.data import DataError
-from vrspam.data.readers.block import BrokenRow
+from vrspam.data.table import Table
 from vrspam.model.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this module)
 from vrspam.model.explained_rows import ExplainedRow, explain_rows, value_text
+from vrspam.model.model import Model
 from vrspam.report.words.model import describe_size
-from vrspam.tool.model import Model
 from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.typed_values import no_row
 
@@ -83,42 +83,43 @@ def explain_file(
         """Columns to show as they are."""
         return [name for name in model.identifiers if name in names]
 
-    chunks = open_rows(model, path, labels=False, keep=choose, keep_errors=True, **reading)
+    stream = open_rows(model, path, labels=False, keep=choose, on_error="keep", **reading)
     for number in numbers or ():
         if number < 1:
             raise DataError(no_row(number))
     explained: dict[int, ExplainedRow] = {}
     n = 0
-    for X, _, kept, broken in chunks:
-        order = _in_file_order(0 if X is None else int(X.shape[0]), broken)
-        block_numbers = n + 1 + np.arange(order.size)
-        chosen = _chosen(block_numbers, numbers, most)
-        for row in explain_rows(model, X, kept, broken, block_numbers[chosen], order[chosen]):
+    blocks = stream.read()
+    for table in blocks:
+        places, order = _in_file_order(table)
+        chosen = _chosen(places, numbers, most)
+        for row in explain_rows(model, table.rows, table.raw, table.broken, places[chosen], order[chosen]):
             explained[row.row] = row
-        n += order.size
+        n += places.size
         if numbers is not None and set(numbers) <= set(explained):
             break  # the rest of a long file is not needed
     if numbers is None:
         # notes on a file need not hold for some of its rows
-        notes = () if chunks.unseen is None else tuple(chunks.unseen.sentences())
+        notes = () if blocks.unseen is None else tuple(blocks.unseen.sentences())
         return ExplainedRows(list(explained.values()), n, notes)
     for number in sorted(set(numbers) - set(explained)):
-        raise DataError(f"there is no row {number:,}: {chunks.source.paths[0]} has {n:,} rows, counted from 1")
+        raise DataError(f"there is no row {number:,}: {stream.source.paths[0]} has {n:,} rows, counted from 1")
     return ExplainedRows([explained[number] for number in dict.fromkeys(numbers)], n, ())
 
 
-def _in_file_order(scored: int, broken: Sequence[BrokenRow]) -> np.ndarray:
-    """For each row of a block: its place among the scored rows, or -1 minus its place among the broken rows."""
-    places = np.concatenate([np.arange(scored) + 0.5, [row.place for row in broken]])
-    indices = np.concatenate([np.arange(scored), -1 - np.arange(len(broken))])
-    return indices[np.argsort(places, kind="stable")]
+def _in_file_order(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of all rows of a block, and where each is: its place in the table, or -1 minus that in `broken`."""
+    places = np.concatenate([table.places, np.array([row.number for row in table.broken], dtype=np.intp)])
+    indices = np.concatenate([np.arange(table.places.size), -1 - np.arange(len(table.broken))])
+    in_order = np.argsort(places, kind="stable")
+    return places[in_order], indices[in_order]
 
 
-def _chosen(block_numbers: np.ndarray, numbers: Sequence[int] | None, most: int | None) -> np.ndarray:
-    """Which rows of a block are explained."""
+def _chosen(places: np.ndarray, numbers: Sequence[int] | None, most: int | None) -> np.ndarray:
+    """Which rows of a block are explained, by their numbers in the file."""
     if numbers is not None:
-        return np.isin(block_numbers, list(numbers))
-    return block_numbers <= (np.inf if most is None else most)
+        return np.isin(places, list(numbers))
+    return places <= (np.inf if most is None else most)
 
 
 def features_picture(model: Model) -> Figure:

@@ -13,17 +13,17 @@ from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.validation import Rows
 from vrspam.checks.diagnose import merged
 from vrspam.checks.quick_model import draw_groups
+from vrspam.data.table import Table
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.features.names import named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
 from vrspam.tables.frames import rows_of
-from vrspam.tool.checking import open_table
+from vrspam.tool.checking import open_checked
 from vrspam.tool.options import must, share
 from vrspam.tool.plan import RowsOptions, TrainPlan, check_option
 from vrspam.tool.signatures import takes
-from vrspam.tool.table import OpenedTable
 
 MOST_ROWS = 100_000
 MOST_FEATURES = 1_000
@@ -123,27 +123,27 @@ def rows(
     >>> found.curve.total, found.curve.at(4 * 569).value > found.curve.at(569).value
     (569, True)
     """
-    given: dict[str, Any] = {**options}
+    keywords: dict[str, Any] = {**options}
     if features is not None:
-        given["features"] = features
-    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, given)
-    check_wishes(asked, width=width, difference=difference, power=power)
-    asked.say("reading")
-    opened, diagnosis = open_table(path, asked)
-    asked.say("fitting models of parts of the rows")
-    lines = asked.features == "linear"
-    curve = curve_of(opened, lines, asked.random_state)
-    auc, known = curve.at(curve.total).value, (curve.total, curve.error)
+        keywords["features"] = features
+    rows_plan = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, keywords)
+    check_wishes(rows_plan, width=width, difference=difference, power=power)
+    rows_plan.say("reading")
+    table, diagnosis = open_checked(path, rows_plan)
+    rows_plan.say("fitting models of parts of the rows")
+    lines = rows_plan.features == "linear"
+    curve = curve_of(table, rows_plan, lines)
+    auc = curve.at(curve.total).value
+    known = (curve.total, curve.error)
     needed = {}
     if width is not None:
         needed["width"] = rows_for_width(auc, width, known=known)
     if difference is not None:
         check_option("difference", difference, must(lambda more: auc + more < 1.0, "is more than the AUC can rise"))
         needed["difference"] = rows_for_difference(auc, difference, power=power, known=known)
-    _, positive_rows = opened.load_rows()
-    muted = (*asked.ignore, "drift")  # its remedy is for `train`
+    muted = (*rows_plan.ignore, "drift")  # its remedy is for `train`
     notes = tuple(merged(diagnosis.findings, muted))
-    return MoreRows(curve, int(positive_rows.sum()), lines, needed, notes)
+    return MoreRows(curve, int(table.positive.sum()), lines, needed, notes)
 
 
 def check_wishes(plan: TrainPlan, **wishes: float | None) -> None:
@@ -160,31 +160,31 @@ def check_wishes(plan: TrainPlan, **wishes: float | None) -> None:
 # ---- the curve
 
 
-def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
+def curve_of(table: Table, plan: TrainPlan, lines: bool) -> LearningCurve:
     """The learning curve of an open table; if it has very many rows, from some of them, drawn at random.
 
     The rows are split into 20 parts, or 10, with about as many rows of each class; a group is in one part as a whole.
     """
-    X, positive = opened.load_rows()
-    features = _learned_features(opened, X, lines, seed)
-    units = np.arange(positive.size) if opened.groups is None else opened.groups
+    positive, seed = table.positive, plan.random_state
+    features = _learned_features(table, plan, lines)
+    units = np.arange(positive.size) if table.groups is None else table.groups
     drawn = draw_groups(units, MOST_ROWS, seed)
-    groups, weights = opened.groups, opened.relative_weights
+    groups, weights = table.groups, table.relative_weights
     if groups is not None:
         groups = groups[drawn]
     if weights is not None:
         weights = weights[drawn]
-    rows = Rows(hold_features(MappedArray(rows_of(X, drawn), features)), positive[drawn], weights)
+    rows = Rows(hold_features(MappedArray(rows_of(table.rows, drawn), features)), positive[drawn], weights)
     parts = _parts_of_rows(rows.y, groups, seed)
     return replace(learning_curve(rows, parts, groups=groups, seed=seed), total=positive.size)
 
 
-def _learned_features(opened: OpenedTable, X: Any, lines: bool, seed: int) -> Any:
+def _learned_features(table: Table, plan: TrainPlan, lines: bool) -> Any:
     """Straight lines or smooth curves of the columns, learned from all rows."""
-    features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
-    features.set_params(max_categories=min(opened.plan.max_categories, 100))
+    features = next(iter(named_maps("standardized" if lines else "additive", plan.random_state).values()))
+    features.set_params(max_categories=min(plan.max_categories, 100))
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
-        features.learn(X, opened.relative_weights)
+        features.learn(table.rows, table.relative_weights)
     if features.n_features_out_ > MOST_FEATURES:
         count = f"{features.n_features_out_:,} features"
         limit = f"{MOST_FEATURES:,} are the limit"

@@ -15,22 +15,23 @@ from vrspam._utils.warnings import (
     NothingAtTheTop,
 )
 from vrspam.data.readers.problems import RowsUnlabelled
+from vrspam.data.table import Table
 from vrspam.tool.folds import fewer_folds
-from vrspam.tool.table import OpenedTable
+from vrspam.tool.plan import TrainPlan
 
 MISSED_IT = "did not reach the tolerance"
 CERTIFICATE = f"{MISSED_IT}; the certificate says how far from the optimum the model can be"
 
 
-def notes_of_warnings(caught: Iterable[Warning | str], opened: OpenedTable) -> Iterator[str]:
+def notes_of_warnings(caught: Iterable[Warning | str], table: Table, plan: TrainPlan) -> Iterator[str]:
     """Yield a note for each warning of a fit, but for those that the notes on the table say already."""
     for warning in caught:
         if isinstance(warning, RowsUnlabelled):
             continue
-        if isinstance(warning, CategoriesGrouped) and warning.column in opened.schema.grouped:
+        if isinstance(warning, CategoriesGrouped) and warning.column in table.schema.grouped:
             continue
-        if isinstance(warning, FewerFolds) and opened.whole is not None:
-            yield fewer_folds(opened, warning)
+        if isinstance(warning, FewerFolds) and table.whole is not None:
+            yield fewer_folds(table, plan, warning)
         else:
             yield note_of(warning)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.warnings import UnseenValues, warn
-from vrspam.data import Chunks, DataError
-from vrspam.tool.model import Model
+from vrspam.data import DataError
+from vrspam.data.stream import Pass
+from vrspam.model.model import Model
 from vrspam.tool.options import one_or_more
 from vrspam.tool.plan import check_option
 from vrspam.tool.promises import share_of_calls_note
@@ -131,20 +132,20 @@ def predict_rows(
         return list(copied)
 
     keeps_errors = top is not None or not drop_errors  # numbers of rows count those without a score too
-    chunks = open_rows(
-        model, path, labels=False, keep=choose, skip_errors=not keeps_errors, keep_errors=keeps_errors, **reading
-    )
-    source = chunks.source
+    stream = open_rows(model, path, labels=False, keep=choose, on_error="keep" if keeps_errors else "skip", **reading)
+    source = stream.source
     if ids:
         source.check_named("ids")
 
+    layout = Layout.of(model, stream, copied, escapes=escapes, reasons=False)
+    reading_of_rows = stream.read()
     try:
-        layout = Layout.of(model, chunks, copied, escapes=escapes, reasons=False)
-        prediction = write_scores(model, chunks, layout, target, top)
+        prediction = write_scores(model, reading_of_rows, layout, target, top)
     except RowWithoutScore:  # once more, with a column of reasons from the start
-        layout = Layout.of(model, chunks, copied, escapes=escapes, reasons=True)
-        prediction = write_scores(model, chunks, layout, target, top)
-    return prediction._replace(unseen=tuple(_notes(model, chunks, copied, prediction)))
+        layout = Layout.of(model, stream, copied, escapes=escapes, reasons=True)
+        reading_of_rows = stream.read()
+        prediction = write_scores(model, reading_of_rows, layout, target, top)
+    return prediction._replace(unseen=tuple(_notes(model, reading_of_rows, copied, prediction)))
 
 
 def check_ids(ids: Sequence[str], names: Mapping[str, Any], path: Any) -> None:
@@ -171,18 +172,18 @@ def _name_in_result(name: str, escapes: bool) -> str:
     return f"'{name}" if escapes and re.match(FORMULA, name) else name
 
 
-def _notes(model: Model, chunks: Chunks, copied: Mapping[str, str], prediction: Prediction) -> list[str]:
+def _notes(model: Model, reading: Pass, copied: Mapping[str, str], prediction: Prediction) -> list[str]:
     """Columns that were renamed, values new since training, and another share of calls than in training."""
-    path = chunks.source.paths[0]
+    source = reading.stream.source
     notes: list[str] = []
     for name, new in copied.items():
         if name in OWN:
             notes.append(
-                f"the identifier {name!r} of {path} is copied as {new!r}, because the result has a column "
+                f"the identifier {name!r} of {source.paths[0]} is copied as {new!r}, because the result has a column "
                 f"{name!r} of its own"
             )
-    if chunks.unseen is not None:
-        notes += chunks.unseen.sentences(None if chunks.source.reader.sparse else EXTRAPOLATED)
+    if reading.unseen is not None:
+        notes += reading.unseen.sentences(None if source.reader.sparse else EXTRAPOLATED)
     other_share = share_of_calls_note(model.threshold, model.training, prediction.called, prediction.scored)
     if other_share is not None:
         notes.append(other_share)

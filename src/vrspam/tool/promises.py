@@ -33,8 +33,8 @@ def share_of_calls_note(
     rows_before = training.get("rows")
     if threshold is None or not rows_before or not rows > 0.0:
         return None
-    each = 0.25 if "groups" in training else 1.0
-    if not differs(threshold.share, each * float(rows_before), called / rows, each * rows):
+    independent = 0.25 if "groups" in training else 1.0  # rows that one row counts for
+    if not differs(threshold.share, independent * float(rows_before), called / rows, independent * rows):
         return None
     return (
         f"the threshold of the model calls {100 * called / rows:.3g} % of these rows, and called "
@@ -53,7 +53,8 @@ def prevalence_note(
     """A warning if another share of new rows is positive than in training, where the promise depends on it; or None."""
     if threshold is None or threshold.rule not in ("precision", "alerts"):
         return None
-    before, rows_before = threshold.prevalence, training.get("rows")
+    before = threshold.prevalence
+    rows_before = training.get("rows")
     if before is None or not rows_before:
         return None
     now, rows = independent_share(positive, weights, groups)

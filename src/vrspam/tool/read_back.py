@@ -1,4 +1,4 @@
-"""Rows for a test of what was written: files of models and of exports are read again before they take their names."""
+"""Exports are read again before they take their names: by Python, SQLite and onnxruntime, on test rows."""
 
 from __future__ import annotations
 
@@ -11,99 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.data import Schema
 from vrspam.model.inputs import DATE, NotExportable
-from vrspam.model.model import Model as ExportedModel
-from vrspam.tables.kinds.dates import Dates
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
+from vrspam.model.probe_rows import ProbeRows
 
-ROWS = 20
-FIRST_DAY, DAYS = 14_000, 6_000  # dates that are drawn, in days since 1970
 NOT_SQLITE = ("too large", "too many", "too deep", "stack overflow", "too big")  # what SQLite alone does not hold
-
-
-class ProbeRows:
-    """Rows like those of training, drawn from the ranges and categories of the columns.
-
-    Attributes
-    ----------
-    table : arrow table or array
-        The columns as the model's score takes them.
-    moments : dict
-        The dates of each column that is read as dates, of which `table` has the parts.
-    """
-
-    def __init__(self, schema: Schema, count: int = ROWS):
-        rng = np.random.default_rng(0)
-        self.moments: dict[str, np.ndarray] = {}
-        self.table: Any
-        if schema.width is not None and not schema.numeric:
-            self.table = rng.standard_normal((count, schema.width))
-            return
-        import pyarrow as pa
-
-        parts: dict[str, np.ndarray] = {}
-        for name, kind in schema.readings.items():
-            if isinstance(kind, Dates):
-                self.moments[name] = _draw_dates(rng, count)
-                parts |= dict(zip(kind.made(name), _parts_of(kind, self.moments[name]), strict=True))
-        columns: dict[str, Any] = {}
-        for name in schema.numeric:
-            low, high = schema.ranges.get(name, (-1.0, 1.0))
-            share, missing = rng.random(count), rng.random(count) < 0.1
-            columns[name] = pa.array(low * (1.0 - share) + high * share, mask=missing)
-            if name in parts:
-                columns[name] = pa.array(parts[name], mask=np.isnan(parts[name]))
-        for name, categories in schema.categorical.items():
-            known: list[str | None] = [*categories, "a new category"]
-            if "" not in categories:  # which is how exports take a missing text
-                known.append(None)
-            drawn = [known[place] for place in rng.integers(0, len(known), count)]
-            columns[name] = pa.array(drawn, pa.string())
-        self.table = pa.table(columns)
-
-    def inputs(self, scorer: ExportedModel) -> dict[str, list[Any]]:
-        """The rows as exported models take them: numbers, texts and dates by name, None where missing."""
-        found: dict[str, list[Any]] = {}
-        for column in scorer.columns:
-            one = scorer.inputs[column.source]
-            if one.kind == DATE:
-                found[one.name] = self.moments[one.name].tolist()
-            elif isinstance(self.table, np.ndarray):
-                found[one.name] = self.table[:, column.source].tolist()
-            else:
-                found[one.name] = self.table.column(column.name).to_pylist()
-        return found
-
-
-def _draw_dates(rng: np.random.Generator, count: int) -> np.ndarray:
-    days = rng.integers(FIRST_DAY, FIRST_DAY + DAYS, count).astype("datetime64[D]")
-    moments = days.astype("datetime64[us]") + rng.integers(0, 24 * 3600, count).astype("timedelta64[s]")
-    moments[rng.random(count) < 0.1] = np.datetime64("NaT")
-    return moments
-
-
-def _parts_of(kind: Dates, moments: np.ndarray) -> list[np.ndarray]:
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    return kind.read(nw.from_native(pa.chunked_array([pa.array(moments)]), series_only=True))[0]
-
-
-# Reading exports.
 
 
 def check_python(text: str, model: Model) -> None:
     """Run exported Python on test rows; refuse it if its scores are not those of the model."""
-    scorer, rows = model.to_model(), ProbeRows(model.schema)
+    rows = ProbeRows(model.schema)
     allowed = ("dict", "float", "getattr", "len", "list", "round", "str", "sum")  # what an export needs
     known = {name: getattr(builtins, name) for name in allowed} | {"__import__": _import_math}
     namespace: dict[str, Any] = {"__builtins__": known}
     exec(compile(text, "the exported file", "exec"), namespace)
-    inputs = rows.inputs(scorer)
-    lines = zip(*inputs.values(), strict=True)
-    found = [namespace["score"](dict(zip(inputs, line, strict=True))) for line in lines]
-    _compare(found, model.score(rows.table), "Python")
+    inputs = rows.inputs(model)
+    exported = []
+    for line in zip(*inputs.values(), strict=True):
+        exported.append(namespace["score"](dict(zip(inputs, line, strict=True))))
+    _compare(exported, model.score(rows.table), "Python")
 
 
 def _import_math(name: str, *_: Any) -> Any:
@@ -114,26 +40,26 @@ def _import_math(name: str, *_: Any) -> Any:
 
 def check_sql(expression: str, model: Model) -> None:
     """Run exported SQL on test rows in SQLite; refuse it if its scores are not those of the model."""
-    scorer, rows = model.to_model(), ProbeRows(model.schema)
+    rows = ProbeRows(model.schema)
     columns: dict[str, Sequence[Any]] = {}
-    for number, column in enumerate(scorer.columns):
-        one = scorer.inputs[column.source]
-        if one.kind == DATE:
+    for number, column in enumerate(model.columns):
+        source = model.inputs[column.source]
+        if source.kind == DATE:
             columns[column.name] = rows.table.column(number).to_pylist()
         else:
-            columns[one.name] = rows.inputs(scorer)[one.name]
+            columns[source.name] = rows.inputs(model)[source.name]
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     lines = list(zip(*columns.values(), strict=True))
     try:
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"CREATE TABLE rows ({', '.join(names)})")
             database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", lines)
-            found = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
+            exported = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
     except sqlite3.Error as error:
         if any(words in str(error) for words in NOT_SQLITE):  # other engines hold more
             return
         raise NotExportable(f"The SQL was not written, because SQLite refuses it: {error}") from error
-    _compare(found, model.score(rows.table), "SQL")
+    _compare(exported, model.score(rows.table), "SQL")
 
 
 def check_onnx(graph: bytes, model: Model) -> None:
@@ -142,21 +68,24 @@ def check_onnx(graph: bytes, model: Model) -> None:
         import onnxruntime
     except ImportError:
         return
-    scorer, rows = model.to_model(), ProbeRows(model.schema)
+    rows = ProbeRows(model.schema)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    taken, given = session.get_inputs(), session.get_outputs()
-    if scorer.is_matrix:
-        feeds = {one.name: rows.table.astype(_TYPES[one.type]) for one in taken}
+    inputs = session.get_inputs()
+    outputs = session.get_outputs()
+    feeds: dict[str, np.ndarray] = {}
+    if model.is_matrix:
+        for entry in inputs:
+            feeds[entry.name] = rows.table.astype(_TYPES[entry.type])
     else:  # in the order of the columns: some have other names in the graph
-        inputs = rows.inputs(scorer)
-        named = zip(taken, scorer.inputs, strict=True)
-        feeds = {one.name: _as_input(inputs[column.name], one.type) for one, column in named}
-    exact = all(one.type != "tensor(float)" for one in (*taken, *given))
-    names = [one.name for one in given]
-    found = dict(zip(names, session.run(None, feeds), strict=True))["score"]
-    _compare(np.asarray(found, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
+        values = rows.inputs(model)
+        for entry, column in zip(inputs, model.inputs, strict=True):
+            feeds[entry.name] = _as_input(values[column.name], entry.type)
+    exact = all(entry.type != "tensor(float)" for entry in (*inputs, *outputs))
+    names = [entry.name for entry in outputs]
+    exported = dict(zip(names, session.run(None, feeds), strict=True))["score"]
+    _compare(np.asarray(exported, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
 
 
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
@@ -171,12 +100,12 @@ def _as_input(values: list[Any], kind: str) -> np.ndarray:
     return np.array([[np.nan if value is None else value] for value in values], dtype=_TYPES[kind])
 
 
-def _compare(found: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
+def _compare(values: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
     """Refuse an export whose scores are not those of the model.
 
     Numbers rounded to float32 may fall to the other side of a tree's threshold, so that only most rows must agree.
     """
-    exported = np.array([np.nan if score is None else score for score in found], dtype=np.float64)
+    exported = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     known = np.isfinite(scores)
     if not known.any():
         return

@@ -7,7 +7,7 @@ held-out rows.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,6 +23,8 @@ from vrspam.checks.coded import MOST_COLUMNS
 from vrspam.checks.constant import describe_constant
 from vrspam.checks.diagnose import diagnose
 from vrspam.data.rows import RowSample
+from vrspam.data.stream import Stream
+from vrspam.data.table import Table
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES
@@ -33,11 +35,11 @@ from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
 from vrspam.report.words.training import describe_step
 from vrspam.solvers import choose_solver
+from vrspam.tables.schema import Schema
 from vrspam.tool.checking import SAMPLED
 from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.scaling import Scaling
-from vrspam.tool.table import OpenedTable
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
@@ -48,17 +50,18 @@ L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the l1 from which all coeff
 class Fit(NamedTuple):
     """A fitted estimator, the number of rows of each class (negatives first), held-out scores, and findings.
 
-    `moments` and `scaling` are those of encoded rows, None where a map took the columns as they are; `sample` are some
-    training rows as they are. `free` is the same search without the directions of columns, where some were given.
+    `table` has the rows, or a sample of those of a stream. `moments` and `scaling` are those of encoded rows, None
+    where a map took the columns as they are. `free` is the same search without the directions of columns, where some
+    were given.
     """
 
+    table: Table
     estimator: AUCClassifierCV
     counts: Sequence[int]
     held_out: HeldOut
     findings: Sequence[Finding] = ()
     moments: ClassMoments | None = None
     scaling: Scaling | None = None
-    sample: Any = None
     free: AUCClassifierCV | None = None
 
 
@@ -74,15 +77,15 @@ class Recipe(NamedTuple):
         """Whether straight lines of encoded rows are all that is fitted."""
         return self.plan.features == "linear" or (self.too_wide and self.plan.features == "auto")
 
-    def fit(self, opened: OpenedTable) -> Fit:
+    def fit(self, table: Table | Stream) -> Fit:
         """Fit the rows of a table."""
-        if self.plan.streaming:
-            return fit_blocks(opened, self.plan)
+        if isinstance(table, Stream):
+            return fit_blocks(table, self.plan)
         if self.straight:
-            return fit_linear(opened, self.plan)
-        return fit_maps(opened, self.plan, FEW_MAPS if self.wide else None)
+            return fit_linear(table, self.plan)
+        return fit_maps(table, self.plan, FEW_MAPS if self.wide else None)
 
-    def note(self, opened: OpenedTable) -> Note | None:
+    def note(self, schema: Schema) -> Note | None:
         """What is said where the number of columns decided; None where it did not."""
         if self.too_wide and self.plan.features == "auto":
             reason = f"curves are made of at most {MAX_FEATURES:,} columns"
@@ -91,50 +94,49 @@ class Recipe(NamedTuple):
             return None
         fitted = "Straight lines alone were fitted" if self.plan.event else "Straight lines and trees were compared"
         return Note(
-            f"{fitted}, because there are {opened.schema.n_features:,} features. ",
+            f"{fitted}, because there are {schema.n_features:,} features. ",
             Fix("features", "auto"),
             " compares all, slowly.",
         )
 
 
-def choose_recipe(opened: OpenedTable, plan: TrainPlan) -> Recipe:
+def choose_recipe(table: Table | Stream, plan: TrainPlan) -> Recipe:
     """Name the features that a plan leaves open, and say what the number of columns forbids."""
-    too_wide = len(opened.schema.columns) > MAX_FEATURES
+    too_wide = len(table.schema.columns) > MAX_FEATURES
     asks_for_lines = plan.streaming or plan.l1 == "auto" or any(plan.l1)
-    wide = plan.features is None and not asks_for_lines and opened.schema.n_features > MANY_FEATURES
+    wide = plan.features is None and not asks_for_lines and table.schema.n_features > MANY_FEATURES
     if plan.features is None:
-        unnamed = not opened.chunks.source.reader.tabular
-        plan = replace(plan, features="linear" if asks_for_lines or (wide and unnamed) else "auto")
+        lines_alone = asks_for_lines or (wide and not table.origin.has_names)
+        plan = replace(plan, features="linear" if lines_alone else "auto")
     if plan.monotone and plan.features == "linear" and not plan.streaming and not too_wide:
         plan = replace(plan, features="standardized")  # the same lines, column by column
     return Recipe(plan, wide, too_wide)
 
 
-def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = None) -> Fit:
+def fit_maps(table: Table, plan: TrainPlan, few: Sequence[str] | None = None) -> Fit:
     """Fit feature maps of the columns as they are, all that a name stands for or those in `few`; rows are in memory."""
-    rows, positive = opened.load_rows()
-    folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
+    folds = make_folds(table, plan)
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     search = make_search(
         plan,
-        getattr(rows, "column_names", opened.schema.columns),
-        l1s=_l1s_of_lines(opened, plan) if plan.l1 == "auto" else plan.l1,
+        getattr(table.rows, "column_names", table.schema.columns),
+        l1s=_l1s_of_lines(table, plan) if plan.l1 == "auto" else plan.l1,
         folds=folds,
-        features=_maps(plan, rows, few),
+        features=_maps(plan, table.rows, few),
         random_state=plan.random_state,
     )
-    searched = run_in_memory(search, plan, opened, rows, positive)
-    counts = np.bincount(positive, minlength=2).tolist()
-    return Fit(searched.estimator, counts, searched.held_out, sample=rows, free=searched.free)
+    searched = run_in_memory(search, plan, table, table.rows)
+    counts = np.bincount(table.positive, minlength=2).tolist()
+    return Fit(table, searched.estimator, counts, searched.held_out, free=searched.free)
 
 
-def _l1s_of_lines(opened: OpenedTable, plan: TrainPlan) -> Sequence[float]:
+def _l1s_of_lines(table: Table, plan: TrainPlan) -> Sequence[float]:
     """Candidates for l1 on the scale of standardised columns."""
-    rows, positive = opened.load_rows()
     straight_lines = LinearFeatures(max_categories=plan.max_categories, random_state=plan.random_state)
-    straight_lines.learn(rows)
-    lines = straight_lines.features_of(rows)
-    moments = ClassMoments(classes=[False, True], scatter=False).update(lines, two_sides(positive, opened.times))
+    straight_lines.learn(table.rows)
+    lines = straight_lines.features_of(table.rows)
+    sides = two_sides(table.positive, table.times)
+    moments = ClassMoments(classes=[False, True], scatter=False).update(lines, sides)
     return l1_grid(plan, moments)
 
 
@@ -165,15 +167,14 @@ def _named_maps(plan: TrainPlan, features: str, few: Sequence[str] | None) -> di
     return maps
 
 
-def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
+def fit_linear(table: Table, plan: TrainPlan) -> Fit:
     """Fit straight lines to encoded and standardised rows, all of them in memory."""
-    rows, positive = opened.load_rows()
-    folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
+    folds = make_folds(table, plan)
 
-    X = opened.encode(rows)
+    X = table.features()
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False)
-    moments.update(X, two_sides(positive, opened.times, opened.weights), opened.weights)
-    scaling, constant = _scaling(opened, moments, sparse.issparse(X))
+    moments.update(X, two_sides(table.positive, table.times, table.weights), table.weights)
+    scaling, constant = _scaling(table.schema, moments, sparse.issparse(X))
     X = scaling(X)
 
     stage = f"choosing the penalty by {folds.get_n_splits()} folds"
@@ -185,53 +186,54 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
 
     search = make_search(
         plan,
-        opened.schema.feature_names,
+        table.schema.feature_names,
         l1s=l1_grid(plan, moments, scaling),
         folds=folds,
         random_state=plan.random_state,
     )
-    searched = run_in_memory(search, plan, opened, X, positive)
-    seen_by_the_doctor = len(opened.schema.columns) <= MOST_COLUMNS
+    searched = run_in_memory(search, plan, table, X)
+    seen_by_the_doctor = len(table.schema.columns) <= MOST_COLUMNS
     return Fit(
+        table,
         searched.estimator,
-        np.bincount(positive, minlength=2).tolist(),
+        np.bincount(table.positive, minlength=2).tolist(),
         searched.held_out,
         findings=() if seen_by_the_doctor else constant,
         moments=moments,
         scaling=scaling,
-        sample=rows,
         free=searched.free,
     )
 
 
-def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
+def fit_blocks(stream: Stream, plan: TrainPlan) -> Fit:
     """Fit straight lines to encoded and standardised rows, block by block, for files larger than memory."""
     plan.say("first reading of the blocks: spread of the features")
-    moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
+    moments = ClassMoments(stream.schema.n_features, classes=[False, True], scatter=False)
     sample = RowSample(SAMPLED, plan.random_state)
-    for rows, positive, weights in opened.blocks():
-        moments.update(opened.encode(rows), positive, weights)
-        sample.add(rows, positive)
+    for block in stream.blocks():
+        moments.update(block.features(), block.positive, block.weights)
+        sample.add(block.rows, block.positive)
     check_size(moments.rows, plan)
-    scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
+    scaling, constant = _scaling(stream.schema, moments, stream.schema.is_mostly_zeros)
 
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     search = make_search(
         plan,
-        opened.schema.feature_names,
+        stream.schema.feature_names,
         l1s=l1_grid(plan, moments, scaling),
         folds=HashFolds(plan.n_splits, plan.random_state),
     )
-    findings = [*diagnose(opened, plan, sample).findings, *constant]
-    searched = run_on_blocks(search, plan, replace(opened, scaling=scaling))
+    table = stream.sampled(sample)
+    findings = [*diagnose(table, plan).findings, *constant]
+    searched = run_on_blocks(search, plan, ScaledBlocks(stream, scaling))
     return Fit(
+        table,
         searched.estimator,
         [int(count) for count in moments.rows],
         searched.held_out,
         findings=findings,
         moments=moments,
         scaling=scaling,
-        sample=sample.X,
         free=searched.free,
     )
 
@@ -246,12 +248,12 @@ def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = No
     return tuple(share * largest for share in shares)
 
 
-def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[Finding]]:
+def _scaling(schema: Schema, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[Finding]]:
     """How features are standardised, and a finding on those that are constant."""
     constant = spread(moments)[1] == 0.0
     if constant.all():
         raise ValueError(NOTHING_TO_LEARN)
-    names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
+    names = [schema.feature_names[j] for j in np.flatnonzero(constant)]
     return Scaling.of(moments, is_sparse), [describe_constant(names)] if names else []
 
 
@@ -290,34 +292,48 @@ def make_search(
     return AUCClassifierCV(calibration=calibration, max_fpr=plan.max_fpr, **common)
 
 
-def run_in_memory(search: Any, plan: TrainPlan, opened: OpenedTable, X: Any, positive: np.ndarray) -> Searched:
-    """Fit a search to rows in memory, and once more without directions where columns have some."""
-    rows: dict[str, Any] = {"sample_weight": opened.relative_weights, "groups": opened.groups}
-    if opened.within is not None:
-        rows["strata"] = opened.within
-    if opened.times is None:
-        rows["y"] = positive
+def run_in_memory(search: Any, plan: TrainPlan, table: Table, X: Any) -> Searched:
+    """Fit a search to features of rows in memory, and once more without directions where columns have some."""
+    rows: dict[str, Any] = {"sample_weight": table.relative_weights, "groups": table.groups}
+    if table.within is not None:
+        rows["strata"] = table.within
+    if table.times is None:
+        rows["y"] = table.positive
     else:
-        rows["y"] = opened.times
-        rows["event"] = positive
+        rows["y"] = table.times
+        rows["event"] = table.positive
 
     def fit(estimator: Any) -> Any:
         estimator.set_params(verbose=int(is_terminal(sys.stderr)))
-        with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
+        few_rows = table.positive.size <= 5_000  # threads would only wait for each other
+        with blas_threads(1 if few_rows else None):
             return fit_read_columns(estimator, X, orders=plan.ordered, in_words=describe_step, **rows)
 
     fitted = fit(search)
     held_out = fitted.out_of_fold_
-    if opened.times is not None and held_out.places is not None:
-        held_out = held_out._replace(positive=positive[held_out.places])
+    if table.times is not None and held_out.places is not None:
+        held_out = held_out._replace(positive=table.positive[held_out.places])
     free = fit(without_directions(search, plan)) if has_directions(plan) else None
     return Searched(fitted, held_out, free)
 
 
-def run_on_blocks(search: Any, plan: TrainPlan, opened: OpenedTable) -> Searched:
-    """Fit a search to the blocks of a table, and once more without directions where columns have some."""
-    fitted = search.fit_stream(opened)
-    free = without_directions(search, plan).fit_stream(opened) if has_directions(plan) else None
+class ScaledBlocks:
+    """The blocks of a stream as encoded and scaled rows, whether each is positive, and weights if there are some."""
+
+    def __init__(self, stream: Stream, scaling: Scaling) -> None:
+        self.stream = stream
+        self.scaling = scaling
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for block in self.stream.blocks():
+            X = self.scaling(block.features())
+            yield (X, block.positive) if block.weights is None else (X, block.positive, block.weights)
+
+
+def run_on_blocks(search: Any, plan: TrainPlan, blocks: ScaledBlocks) -> Searched:
+    """Fit a search to the blocks of a stream, and once more without directions where columns have some."""
+    fitted = search.fit_stream(blocks)
+    free = without_directions(search, plan).fit_stream(blocks) if has_directions(plan) else None
     return Searched(fitted, fitted.held_out_, free)
 
 

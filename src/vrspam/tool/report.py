@@ -10,23 +10,23 @@ from typing import Any, Unpack
 import numpy as np
 
 from vrspam.data.beside import ordered_numbers
+from vrspam.data.table import Table
 from vrspam.measures.compare import Comparison, compare
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.subgroups import Subgroup
+from vrspam.model.model import Model
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.report.pages.report import report_page  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.report.words.auc import ExpectedAUC, describe_source, doubts_of_column, expected_auc
+from vrspam.report.words.auc import ExpectedAUC, doubts_of_column, expected_auc
 from vrspam.tool.evaluation import evaluate_rows
 from vrspam.tool.learning import curve_of
-from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportOptions, ReportPlan, TrainPlan
 from vrspam.tool.scored_rows import check_classes
 from vrspam.tool.scores import with_all_scores
 from vrspam.tool.signatures import takes
 from vrspam.tool.single_rows import SingleRow, single_rows
-from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
-from vrspam.tool.unseen_rows import UnseenRows, read_columns, unseen_rows
+from vrspam.tool.unseen_rows import UnseenRows, unseen_rows, values_of_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,25 +112,26 @@ def make_report(
     >>> report.evaluation.n, report.folds, len(report.groups)
     (300, 5, 4)
     """
-    asked = ReportPlan.of(target, positive, plan, options)
-    trained = fit_file(path, asked)
-    model, opened = trained.model, trained.opened
+    report_plan = ReportPlan.of(target, positive, plan, options)
+    trained = fit_file(path, report_plan)
+    model = trained.model
+    table = trained.table
     unseen = unseen_rows(trained)
-    identifiers = opened.schema.identifiers if asked.rows else ()
+    identifiers = table.schema.identifiers if report_plan.rows else ()
     columns: dict[str, np.ndarray] = {}
-    if unseen.places is not None and (asked.by or identifiers):
-        columns = read_columns(opened, [*asked.by, *identifiers], unseen.places)
+    if unseen.places is not None and (report_plan.by or identifiers):
+        columns = values_of_columns(table, [*report_plan.by, *identifiers], unseen.places)
     evaluation = evaluate_rows(
         model,
         unseen.rows,
-        levels={name: columns[name] for name in asked.by if name in columns},
-        cost_ratio=asked.cost_ratio,
+        levels={name: columns[name] for name in report_plan.by if name in columns},
+        cost_ratio=report_plan.cost_ratio,
         max_fpr=model.training.get("max_fpr") if unseen.rows.weights is None else None,  # no interval with weights
     )
     shown: tuple[SingleRow, ...] = ()
-    if unseen.places is not None and asked.rows:
+    if unseen.places is not None and report_plan.rows:
         names = [columns[name] for name in identifiers]
-        shown = single_rows(model, opened, evaluation, unseen.places, asked.rows, names)
+        shown = single_rows(model, table, evaluation, unseen.places, report_plan.rows, names)
     return Report(
         model=model,
         evaluation=evaluation,
@@ -138,11 +139,11 @@ def make_report(
         folds=None if trained.kept is not None else int(np.unique(unseen.fold).size),
         groups=evaluation.subgroups,
         rows=shown,
-        left_out=columns_left_out(opened),
-        cost_ratio=asked.cost_ratio,
+        left_out=columns_left_out(table),
+        cost_ratio=report_plan.cost_ratio,
         apart=how_kept_apart(trained),
-        beside=put_beside(trained, unseen, asked.beside) if asked.beside else None,
-        curve=curve_of_report(trained, asked),
+        beside=put_beside(trained, unseen, report_plan.beside) if report_plan.beside else None,
+        curve=curve_of_report(trained, report_plan),
     )
 
 
@@ -151,35 +152,36 @@ def expected_of(trained: Trained, evaluation: Evaluation) -> ExpectedAUC:
     corrected = expected_auc(trained.model) if trained.kept is None else None
     if corrected is not None:
         return corrected
-    rows = "of the held-out rows" if trained.kept is None else "of rows that were kept from the training"
     auc = evaluation.auc
-    return ExpectedAUC(auc.auc, auc.low, auc.high, f"{rows}; interval: {describe_source(evaluation)}")
+    return ExpectedAUC(auc.auc, auc.low, auc.high, remark="")
 
 
 def how_kept_apart(trained: Trained) -> str:
     """How groups or times separate the rows from those that the model was trained on; "" if nothing does."""
-    opened, kept = trained.opened, trained.kept is not None
-    if opened.within is not None:
+    table = trained.table
+    if table.within is not None:
         return f", rows of one {trained.model.training['within']} together"
-    if opened.groups is not None:
+    if table.groups is not None:
         return ", groups in one part each"
-    if opened.time is not None:
-        return ", the latest ones" if kept else ", each fold later than the rows it was trained on"
+    if table.time is not None:
+        if trained.kept is not None:
+            return ", the latest ones"
+        return ", each fold later than the rows it was trained on"
     return ""
 
 
-def columns_left_out(opened: OpenedTable) -> tuple[str, ...]:
+def columns_left_out(table: Table) -> tuple[str, ...]:
     """Columns of the file that are not used as features."""
-    used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
-    return tuple(name for name in opened.names if name not in used)
+    used = {*table.schema.columns, *table.schema.readings, table.schema.target}
+    return tuple(name for name in table.origin.columns if name not in used)
 
 
 def curve_of_report(trained: Trained, plan: ReportPlan) -> LearningCurve | None:
     """The learning curve, where one can be drawn."""
-    if trained.model.ranks or trained.opened.time is not None or trained.held_out.places is None:
+    if trained.model.ranks or trained.table.time is not None or trained.held_out.places is None:
         return None
     with suppress(ValueError):  # too few rows or groups, or too many features
-        return curve_of(trained.opened, lines=False, seed=plan.random_state)
+        return curve_of(trained.table, plan, lines=False)
     return None
 
 
@@ -188,10 +190,10 @@ def curve_of_report(trained: Trained, plan: ReportPlan) -> LearningCurve | None:
 
 def put_beside(trained: Trained, unseen: UnseenRows, names: Sequence[str]) -> Comparison:
     """Compare the model with scores of others on its held-out rows; its AUC is corrected for the choice of model."""
-    model, path = trained.model, trained.opened.chunks.source.paths[0]
+    path = trained.table.origin.paths[0]
     scores = {"this model": unseen.rows.scores}
     for name in names:
-        scores[name] = ordered_numbers(trained.opened.kept, name, path, "beside")[unseen.places]
+        scores[name] = ordered_numbers(trained.table.raw, name, path, "beside")[unseen.places]
     kept, lacking = with_all_scores(scores)
     rows = unseen.rows.take(kept)
     if rows.has_classes:
@@ -199,7 +201,7 @@ def put_beside(trained: Trained, unseen: UnseenRows, names: Sequence[str]) -> Co
         rows = replace(rows, folds=_folds_with_both_classes(trained, unseen.fold[kept], rows.positive))
     columns = {name: rows.with_scores(values[kept]) for name, values in scores.items()}
     comparison = compare(columns, optimism=optimism_of(trained))
-    return replace(comparison, notes=(*lacking, *_doubts_of_others(model, comparison)))
+    return replace(comparison, notes=(*lacking, *_doubts_of_others(trained.model, comparison)))
 
 
 def _folds_with_both_classes(trained: Trained, fold: np.ndarray, positive: np.ndarray) -> np.ndarray | None:
@@ -215,7 +217,8 @@ def _folds_with_both_classes(trained: Trained, fold: np.ndarray, positive: np.nd
 def optimism_of(trained: Trained) -> float:
     """How much too high the AUC of the held-out rows is, because they were used to choose the model."""
     facts: Mapping[str, Any] = trained.model.training
-    measured, corrected = facts.get("cv_auc"), facts.get("corrected_auc")
+    measured = facts.get("cv_auc")
+    corrected = facts.get("corrected_auc")
     if trained.kept is not None or measured is None or corrected is None or np.isnan(measured - corrected):
         return 0.0
     return float(measured - corrected)

@@ -1,33 +1,31 @@
-"""Files of any size, read with the columns of a model and scored block by block."""
+"""Rows of files, opened with the columns of a model and scored block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.data import Chunks
+from vrspam.data.open import open_with
 from vrspam.data.readers.ahead import read_ahead
-from vrspam.data.readers.block import BrokenRow
-from vrspam.data.source import Source
+from vrspam.data.stream import Pass, Stream
+from vrspam.data.table import Table
+from vrspam.model.model import Model
 from vrspam.tables.frames import columns_of, numbers
 from vrspam.tables.unseen import far_outside
-from vrspam.tool.model import Model
 
 
 class ScoredBlock(NamedTuple):
-    """Scores of a block of rows, which of them are positive (None without labels), columns handed on, broken rows.
+    """A block of rows, and their scores.
 
     `far` says which rows have a number far outside the range of training; None where ranges are not known.
     """
 
+    table: Table
     scores: np.ndarray
-    positive: np.ndarray | None
-    kept: Any = None
-    broken: Sequence[BrokenRow] = ()
-    far: np.ndarray | None = None
+    far: np.ndarray | None
 
 
 def open_rows(
@@ -35,75 +33,59 @@ def open_rows(
     path: Any,
     *,
     labels: bool,
-    keep: Any = (),
-    skip_errors: bool = False,
-    keep_errors: bool = False,
-    progress: bool = False,
-    allow_missing: Sequence[str] = (),
+    keep: Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]] = (),
     **reading: Any,
-) -> Chunks:
-    """Open a file with the columns of a model; `reading` is that of `vrspam.data.source.Source.open`.
-
-    Indices of LIBSVM files start as they did in training, unless told otherwise. A category that training did not
-    have sets all indicators of its column to 0. Text in columns of numbers counts as missing; rows without a label
-    are left out. With `keep_errors` rows that cannot be scored keep their places.
-    """
-    schema = model.schema
-    on_error = "raise"
-    if skip_errors:
-        on_error = "skip"
-    elif keep_errors:
-        on_error = "keep"
-    return Chunks(
-        Source.open(path, zero_based_before=schema.zero_based, trained=schema.writing, **reading),
-        schema if labels else schema.without_target(),
-        unknown="ignore",
-        keep=keep,
-        on_error=on_error,
-        progress=progress,
-        raw=True,
-        lenient=True,
-        compared=True,
-        allow_missing=allow_missing,
-    )
+) -> Stream:
+    """Open a file with the columns of a model, and its labels if they are asked for; more as `open_with` takes it."""
+    schema = model.schema if labels else model.schema.without_target()
+    return open_with(path, schema, label=model.positive if labels else None, keep=keep, **reading)
 
 
-def score_blocks(model: Model, chunks: Chunks) -> Iterator[ScoredBlock]:
-    """Score what `open_rows` opened, block by block, in the order of the rows."""
-
-    def score(block: tuple[Any, ...]) -> ScoredBlock:
-        return _score_block(model, chunks, *block)
-
+def score_blocks(model: Model, reading: Pass, look: Callable[[Table], None] | None = None) -> Iterator[ScoredBlock]:
+    """Score a file that `open_rows` opened, block by block, in the order of the rows; `look` is called with each."""
+    tables = _looked_at(reading, look)
     threads = blas_thread_count()
     if threads == 1:
-        yield from map(score, chunks)
+        for table in tables:
+            yield _scored(model, reading, table)
         return
     with blas_threads(1):  # products of one block are small: it is faster to score several blocks at once
-        yield from read_ahead(iter(chunks), score, threads)
+        yield from read_ahead(tables, lambda table: _scored(model, reading, table), threads)
 
 
-def _score_block(
-    model: Model, chunks: Chunks, X: Any, y: Any, kept: Any = None, broken: Sequence[BrokenRow] = ()
-) -> ScoredBlock:
+def _looked_at(reading: Pass, look: Callable[[Table], None] | None) -> Iterator[Table]:
+    for table in reading:
+        if look is not None:
+            look(table)
+        yield table
+
+
+def _scored(model: Model, reading: Pass, table: Table) -> ScoredBlock:
+    """A block with its scores."""
     scores = np.empty(0)
-    if X is not None:
+    if table.rows is not None:
         with np.errstate(over="ignore", invalid="ignore"):  # who writes the scores says which are not finite
-            scores = model.score(X)
-    positive = None
-    if y is not None:
-        positive = np.full(y.shape, True) if model.outcome.order is not None else y == model.positive
-    return ScoredBlock(scores, positive, kept, broken, _far_rows(model, chunks, X, scores.size))
+            scores = model.score(table.rows)
+    if reading.unseen is None:
+        return ScoredBlock(table, scores, None)
+    far_columns = [name for name in model.schema.numeric if reading.unseen.far[name]]
+    return ScoredBlock(table, scores, _far_from_training(model, table, far_columns))
 
 
-def _far_rows(model: Model, chunks: Chunks, X: Any, n_rows: int) -> np.ndarray | None:
-    """Which rows have a number far outside the range of training."""
-    if chunks.unseen is None:
-        return None
-    far = np.zeros(n_rows, dtype=bool)
-    if X is None:
+def _far_from_training(model: Model, table: Table, names: Sequence[str]) -> np.ndarray:
+    """Which rows have a number far outside the range of training, in one of these columns of numbers."""
+    far = np.zeros(table.places.size, dtype=bool)
+    if table.rows is None:
         return far
-    columns = columns_of(X)
-    for j, name in enumerate(model.schema.numeric):
-        if chunks.unseen.far[name]:
-            far = far | far_outside(numbers(columns, j), *model.schema.ranges[name])
+    columns = columns_of(table.rows)
+    places = {name: place for place, name in enumerate(model.schema.numeric)}
+    for name in names:
+        far |= far_outside(numbers(columns, places[name]), *model.schema.ranges[name])
     return far
+
+
+def positives_of(model: Model, table: Table) -> np.ndarray:
+    """Which rows of a labelled block are positive: all of them where the model ranks an order."""
+    if model.outcome.order is not None:
+        return np.ones(table.places.size, dtype=bool)
+    return np.asarray(table.positive)

@@ -10,17 +10,18 @@ import numpy as np
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.names import COPIES, INDEPENDENT
 from vrspam._utils.roles import GROUPS_TOO
-from vrspam.data import Chunks, DataError
+from vrspam.data import DataError
 from vrspam.data.beside import beside_values, ordered_numbers, plain_values, split_groups
-from vrspam.data.readers.block import as_table
 from vrspam.data.readers.problems import no_column
-from vrspam.data.rows import stack
+from vrspam.data.rows import stack, stack_columns
+from vrspam.data.source import Source
+from vrspam.data.table import Table
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
 from vrspam.model.fingerprint import Fingerprint
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
-from vrspam.tool.score_blocks import open_rows, score_blocks
+from vrspam.tool.score_blocks import open_rows, positives_of, score_blocks
 
 MOST_COMPARED = 20_000  # rows that are kept to look for copies where nobody asked for them
 
@@ -63,48 +64,48 @@ def score_rows(
                 raise DataError(no_column(source.paths[0], name, names))
         return list(dict.fromkeys([*beside.values(), *by, *columns]))
 
-    chunks = open_rows(model, path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
-    source = chunks.source
-    _check_named(chunks, {**named, "by": by or None}, columns)
+    on_error = "skip" if skip_errors else "raise"
+    stream = open_rows(model, path, labels=True, keep=choose, on_error=on_error, progress=progress, **reading)
+    source = stream.source
+    _check_named(source, {**named, "by": by or None}, columns)
 
     group_column = model.training.get("groups") if groups is None else groups
     by_copies = group_column == COPIES
     independent = group_column is None and not model.ranks
     most_kept = np.inf if by_copies else MOST_COMPARED if independent else 0
     watch = RowWatch(model.fingerprint, most_kept)
-    if model.fingerprint is not None or most_kept:
-        chunks.watch = watch.look
-    blocks = list(score_blocks(model, chunks))
-    if not blocks:
-        raise chunks.nothing_left()
-    positive = np.concatenate([block.positive for block in blocks if block.positive is not None])
-    scores = np.concatenate([block.scores for block in blocks])
-    kept: Any = None
-    if beside or by or columns:
-        kept = stack([as_table(block.kept) for block in blocks])
-    arrays = beside_values(kept, beside, source.paths[0], least_groups=2)
+    tables = stream.read()
+    positive_blocks, score_of_blocks, raw_blocks = list[Any](), list[Any](), list[Any]()
+    for block in score_blocks(model, tables, watch.look):
+        positive_blocks.append(positives_of(model, block.table))
+        score_of_blocks.append(block.scores)
+        raw_blocks.append(block.table.raw)
+    if not score_of_blocks:
+        raise tables.nothing_left()
+    positive = np.concatenate(positive_blocks)
+    scores = np.concatenate(score_of_blocks)
+    raw = stack_columns(raw_blocks)
+    arrays = beside_values(raw, beside, source.paths[0], least_groups=2)
     if by_copies:
-        arrays["groups"] = watch.copies(positive, scores, chunks.schema)
+        arrays["groups"] = watch.copies(positive, scores, stream.schema)
     rows = ScoredRows(positive, scores, probabilities_of(model, scores), **arrays)
     if rows.has_classes:
         check_classes(positive, source.paths[0])
 
     if independent:
-        notes += note_on_copies(rows, watch.copies(positive, scores, chunks.schema))
+        notes += note_on_copies(rows, watch.copies(positive, scores, stream.schema))
     notes += notes_on_rows(model, rows, watch)
-    if chunks.unseen is not None:
-        notes += chunks.unseen.sentences()
+    if tables.unseen is not None:
+        notes += tables.unseen.sentences()
     scored = {"": rows}
     for name in columns:
-        scored[name] = rows.with_scores(ordered_numbers(kept, name, "the table", "scores"))
-    return ScoredTable(scored, tuple(notes), {name: plain_values(kept, name) for name in by})
+        scored[name] = rows.with_scores(ordered_numbers(raw, name, "the table", "scores"))
+    return ScoredTable(scored, tuple(notes), {name: plain_values(raw, name) for name in by})
 
 
 def probabilities_of(model: Model, scores: np.ndarray) -> np.ndarray | None:
     """The probabilities that a model gives to scores; None if it has no calibration, or only ranks rows."""
-    if model.ranks or model.calibration is None:
-        return None
-    return model.calibration(scores)
+    return None if model.ranks else model.probabilities(scores)
 
 
 def check_classes(positive: np.ndarray, path: str) -> None:
@@ -114,13 +115,13 @@ def check_classes(positive: np.ndarray, path: str) -> None:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {rows.sum()}")
 
 
-def _check_named(chunks: Chunks, options: Mapping[str, Any], columns: Sequence[str]) -> None:
+def _check_named(source: Source, options: Mapping[str, Any], columns: Sequence[str]) -> None:
     """Refuse options that name columns of a file whose columns have no names."""
     for option, column in options.items():
         if column not in (None, INDEPENDENT, COPIES):
-            chunks.source.check_named(option)
+            source.check_named(option)
     if columns:
-        chunks.source.check_named()
+        source.check_named()
 
 
 # ---- columns beside the features
@@ -156,8 +157,7 @@ def columns_beside(
 
 def _two_columns(name: Any, names: Any) -> dict[str, str]:
     """The two columns that name groups together, by their options; nothing if one column does."""
-    columns = {"groups": str(name)}
-    split_groups(columns, names)
+    columns = split_groups({"groups": str(name)}, names)
     return columns if GROUPS_TOO in columns else {}
 
 
@@ -181,12 +181,12 @@ class RowWatch:
         self.of_training = set[str]()  # hashes
         self.kept = list[Any]()
 
-    def look(self, rows: Any) -> None:
+    def look(self, table: Table) -> None:
         """Look at a block of rows."""
         if self.fingerprint is not None:
-            self.of_training.update(self.fingerprint.find(rows))
+            self.of_training.update(self.fingerprint.find(table.rows))
         if sum(block.shape[0] for block in self.kept) < self.most_kept:
-            self.kept.append(rows)
+            self.kept.append(table.rows)
 
     def copies(self, positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
         """Groups of equal or nearly equal rows, as in training; groups of equal scores if some rows were not kept."""

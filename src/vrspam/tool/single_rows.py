@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vrspam.data.table import Table
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.rows import ScoredRows, ranked_target
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.metrics.intervals import placements
 from vrspam.model.explained_rows import explain_rows, value_text
+from vrspam.model.model import Model
 from vrspam.tables.frames import rows_of
-from vrspam.tool.model import Model
-from vrspam.tool.table import OpenedTable
 
 MOST_COLUMNS = 5_000
 EACH = 4  # rows of each kind
@@ -45,7 +45,7 @@ class SingleRow:
 
 def single_rows(
     model: Model,
-    opened: OpenedTable,
+    table: Table,
     evaluation: Evaluation,
     places: np.ndarray,
     spread: int,
@@ -56,21 +56,21 @@ def single_rows(
     `places` are those of the evaluated rows among the labelled ones, and `identifiers` have values that name them.
     There are none if the model cannot say what each column adds, or has more than 5,000 columns.
     """
-    has_curves = model.features is None or model.shapes is not None
+    has_curves = model.is_linear or model.shapes is not None
     if not has_curves or len(model.schema.columns) > MOST_COLUMNS:
         return ()
     right = ranked_right(evaluation)
     chosen = choose_rows(evaluation.scores, right, spread)
     numbers = places[[place for _, place in chosen]]
-    rows, _ = opened.load_rows()
-    explained = explain_rows(model, rows_of(rows, numbers), None, (), numbers + 1, np.arange(numbers.size))
+    explained = explain_rows(model, rows_of(table.rows, numbers), {}, (), numbers + 1, np.arange(numbers.size))
     above = right if model.ranks else np.where(evaluation.positive, right, 1.0 - right)
-    probabilities, times = evaluation.probabilities, evaluation.times
-    found = []
+    probabilities = evaluation.probabilities
+    times = evaluation.times
+    shown = []
     for (kind, place), row in zip(chosen, explained, strict=True):
         names = ["missing" if values[place] is None else values[place] for values in identifiers]
         parts = [(part.column, value_text(model, part), part.adds) for part in row.parts]
-        found.append(
+        shown.append(
             SingleRow(
                 kind,
                 number=row.row,
@@ -84,7 +84,7 @@ def single_rows(
                 time=None if times is None else float(times[place]),
             )
         )
-    return tuple(found)
+    return tuple(shown)
 
 
 def ranked_right(rows: ScoredRows) -> np.ndarray:
@@ -102,7 +102,8 @@ def ranked_right(rows: ScoredRows) -> np.ndarray:
 
 def choose_rows(scores: np.ndarray, right: np.ndarray, spread: int) -> list[tuple[str, int]]:
     """Why a row is shown, and its place."""
-    by_score, by_right = np.argsort(scores, kind="stable"), np.argsort(right, kind="stable")
+    by_score = np.argsort(scores, kind="stable")
+    by_right = np.argsort(right, kind="stable")
     steps = np.linspace(0, scores.size - 1, spread + 2).round().astype(int)[1:-1]
     kinds = {
         "highest scores": by_score[::-1][:EACH],

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.roles import GROUPS, TIMES, WITHIN
-from vrspam.data import DataError
-from vrspam.data.readers.block import as_table
+from vrspam._utils.roles import GROUPS, TIMES, WEIGHTS, WITHIN
+from vrspam.data.table import Table
 from vrspam.measures.rows import ScoredRows
 from vrspam.model_selection.calibration import calibrate
 from vrspam.tool.scored_rows import probabilities_of
-from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained
 
 
@@ -33,11 +30,10 @@ def unseen_rows(trained: Trained) -> UnseenRows:
 
 def _kept_rows(trained: Trained, places: np.ndarray) -> UnseenRows:
     """Rows that were kept from the training, scored by the model itself."""
-    kept = trained.opened.take(places)
-    X, positive = kept.load_rows()
-    scores = trained.model.score(X)
+    kept = trained.table.take(places)
+    scores = trained.model.score(kept.rows)
     rows = ScoredRows(
-        positive,
+        kept.positive,
         scores,
         probabilities_of(trained.model, scores),
         weights=kept.relative_weights,
@@ -45,18 +41,19 @@ def _kept_rows(trained: Trained, places: np.ndarray) -> UnseenRows:
         times=kept.times,
         within=kept.within,
     )
-    return UnseenRows(rows, np.zeros(positive.size, dtype=int), places)
+    return UnseenRows(rows, np.zeros(scores.size, dtype=int), places)
 
 
 def _held_out_rows(trained: Trained) -> UnseenRows:
     """Rows that the folds held out, scored by the model of the other folds."""
-    opened, held_out = trained.opened, trained.held_out
-    has_weights = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
+    table = trained.table
+    held_out = trained.held_out
+    has_weights = WEIGHTS in table.named or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
     beside: dict[str, Any] = {}
     if held_out.places is not None:
         for role in (GROUPS, TIMES, WITHIN):
-            if role in opened.beside:
-                beside[role] = opened.beside[role][held_out.places]
+            if role in table.beside:
+                beside[role] = table.beside[role][held_out.places]
     rows = ScoredRows(
         held_out.positive,
         held_out.scores,
@@ -69,7 +66,8 @@ def _held_out_rows(trained: Trained) -> UnseenRows:
 
 def crossfitted_probabilities(trained: Trained) -> np.ndarray | None:
     """Probabilities of the held-out rows of a fold, by a calibration that was fitted on the rows of the other folds."""
-    calibration, held_out = trained.model.calibration, trained.held_out
+    calibration = trained.model.calibration
+    held_out = trained.held_out
     if calibration is None:
         return None
     probabilities = np.empty(held_out.scores.size)
@@ -88,24 +86,15 @@ def crossfitted_probabilities(trained: Trained) -> np.ndarray | None:
     return probabilities
 
 
-def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
+def values_of_columns(table: Table, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
     """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None.
 
     Columns that only name rows are read as text.
     """
     import pyarrow as pa
 
-    frame, positive = opened.load_rows()
-    columns = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
-    missing = [name for name in dict.fromkeys(names) if name not in columns]
-    if missing:  # dates, or integers beyond 2⁵³
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the first reading has warned
-            whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
-        if whole.num_rows != positive.size:
-            raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
-        columns |= {name: whole.column(name) for name in missing}
-    as_texts = opened.schema.identifiers
-    return {name: _plain(columns[name].take(pa.array(places)), name in as_texts) for name in names}
+    as_texts = table.schema.identifiers
+    return {name: _plain(table.column(name).take(pa.array(places)), name in as_texts) for name in names}
 
 
 def _plain(column: Any, as_text: bool) -> np.ndarray:

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam.data import Chunks, DataError
+from vrspam.data import DataError
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import type_kind
-from vrspam.data.readers.block import BrokenRow
-from vrspam.tool.model import Model
+from vrspam.data.stream import Pass, Stream
+from vrspam.data.table import Table
+from vrspam.model.model import Model
 from vrspam.tool.score_blocks import ScoredBlock, score_blocks
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
@@ -53,14 +54,14 @@ class Layout(NamedTuple):
     escapes: bool
 
     @classmethod
-    def of(cls, model: Model, chunks: Chunks, copied: Mapping[str, str], *, escapes: bool, reasons: bool) -> Layout:
+    def of(cls, model: Model, stream: Stream, copied: Mapping[str, str], *, escapes: bool, reasons: bool) -> Layout:
         """What a model says of each row; `reasons` says why a row has no score."""
         own = [SCORE]
         if model.calibration is not None:
             own.append(PROBABILITY)
         if not model.ranks:
             own.append(DECISION)
-        if not chunks.source.reader.sparse:
+        if not stream.source.reader.sparse:
             own.append(EXTRAPOLATED)
         if reasons:
             own.append(REASON)
@@ -79,10 +80,10 @@ class Layout(NamedTuple):
         """The rows of a block; `called` says which are called positive, None where scores only rank."""
         import pyarrow as pa
 
-        columns = [self.shown(block.kept.column(name)) for name in self.copied]
+        columns = [self.shown(block.table.raw[name]) for name in self.copied]
         columns.append(pa.array(block.scores))
         if model.calibration is not None:
-            columns.append(pa.array(_probabilities(model, block.scores)))
+            columns.append(pa.array(model.probabilities(block.scores)))
         if called is not None:
             columns.append(self.shown(pa.array(np.array(model.classes)[called.astype(np.intp)])))
         if block.far is not None:
@@ -110,8 +111,8 @@ class Tally:
     def add(self, block: ScoredBlock, finite: np.ndarray, called: np.ndarray | None, *, drops: bool) -> None:
         """Count the rows of a block; rows without a score are left out if it `drops` them."""
         n_unscored = int((~finite).sum())
-        self.rows += finite.size - (n_unscored if drops else 0) + len(block.broken)
-        self.unscored += (0 if drops else n_unscored) + len(block.broken)
+        self.rows += finite.size - (n_unscored if drops else 0) + len(block.table.broken)
+        self.unscored += (0 if drops else n_unscored) + len(block.table.broken)
         if called is not None:
             self.called += int((called & finite).sum())
         if block.far is not None:
@@ -178,67 +179,46 @@ def batch_file(target: Path) -> Iterator[BatchFile]:
         output.writer.close()
 
 
-def write_scores(model: Model, chunks: Chunks, layout: Layout, target: Path, top: int | None) -> Prediction:
+def write_scores(model: Model, reading: Pass, layout: Layout, target: Path, top: int | None) -> Prediction:
     """Write all rows, or those at the top.
 
     Rows that cannot be scored need a column of reasons, unless they are dropped or cannot be at the top: where it is
     missing, `RowWithoutScore` is raised and no file appears.
     """
-    drops = chunks.on_error == "skip"
+    drops = reading.stream.rules.on_error == "skip"
     needs_reasons = top is None and REASON not in layout.own
     tally = Tally()
     highest = None if top is None else HighestRows(top)
     with batch_file(target) as output:
-        for block in read_ahead(score_blocks(model, chunks)):  # scored while the block before is written
+        for block in read_ahead(score_blocks(model, reading)):  # scored while the block before is written
             finite = np.isfinite(block.scores)
-            all_scored = not block.broken and (drops or bool(finite.all()))
+            broken = block.table.broken
+            all_scored = not broken and (drops or bool(finite.all()))
             if needs_reasons and not all_scored:
                 raise RowWithoutScore
 
-            called = None if model.ranks else _called(model, block.scores)
+            called = None if model.ranks else model.calls(block.scores)
             batch = layout.batch(block, model, called)
             if not finite.all():
                 batch = _drop(batch, finite) if drops else without_scores(batch, finite)
-            n_before = tally.rows
             tally.add(block, finite, called, drops=drops)
 
             if highest is not None:
-                highest.add(batch, n_before + _numbers(batch.num_rows, block.broken))
-            elif block.broken:
-                output.write(_with_broken_rows(batch, block.broken, layout))
+                highest.add(batch, block.table.places)
+            elif broken:
+                output.write(_with_broken_rows(batch, block.table, layout))
             else:
                 output.write(batch)
 
-        if tally.rows == tally.unscored and chunks.skipped_:
-            first = chunks.skipped_[0]
+        if tally.rows == tally.unscored and reading.problems.notes:
+            first = reading.problems.notes[0]
             raise DataError(f"no row of {first.file} could be scored: {first.where}: {first.reason}")
-        for batch in () if highest is None else highest.batches:
-            output.write(batch)
-        if output.writer is None:
+        if highest is not None:
+            for batch in highest.batches:
+                output.write(batch)
+        if output.writer is None:  # no row was written: the file has names alone
             output.write(layout.empty(() if highest is None else (ROW,)))
     return tally.prediction(tally.rows if highest is None else highest.size)
-
-
-def _called(model: Model, scores: np.ndarray) -> np.ndarray:
-    """Which rows are called positive: by the threshold of the model, or else by the probability ½."""
-    if model.threshold is not None:
-        return scores >= model.threshold.threshold
-    half = 0.0 if model.calibration is None else model.calibration.half
-    if half is None:
-        return _probabilities(model, scores) > 0.5
-    return scores > half
-
-
-def _probabilities(model: Model, scores: np.ndarray) -> np.ndarray:
-    """Probabilities of the positive label; scores that are not finite have any."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return model.calibration(scores)  # type: ignore[misc]
-
-
-def _numbers(count: int, broken: Sequence[BrokenRow]) -> np.ndarray:
-    """The numbers of scored rows in their block, from 1, where broken rows stand between them."""
-    places = np.arange(count)
-    return 1 + places + np.searchsorted([row.place for row in broken], places, side="right")
 
 
 def _drop(batch: Any, finite: np.ndarray) -> Any:
@@ -263,20 +243,19 @@ def without_scores(batch: Any, finite: np.ndarray) -> Any:
     return pa.record_batch(columns).cast(batch.schema)
 
 
-def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], layout: Layout) -> Any:
+def _with_broken_rows(batch: Any, table: Table, layout: Layout) -> Any:
     """Scored rows and those without a score, in the order of the file."""
     import pyarrow as pa
 
     lines = []
-    for row in broken:
+    for row in table.broken:
         cells = {field.name: pa.nulls(1, field.type) for field in batch.schema}
-        if row.kept is not None:
-            for name, column in zip(batch.schema.names, row.kept.columns, strict=False):  # copied ones come first
-                cells[name] = layout.shown(column)
+        for name, column in row.raw.items():
+            cells[layout.copied[name]] = layout.shown(column)
         cells[REASON] = pa.array([row.reason])
         lines.append(pa.record_batch(cells).cast(batch.schema))
     rows = pa.Table.from_batches([batch, *lines])
-    places = np.concatenate([np.arange(batch.num_rows) + 0.5, [row.place for row in broken]])
+    places = np.concatenate([table.places, [row.number for row in table.broken]])
     return rows.take(np.argsort(places, kind="stable")).combine_chunks().to_batches()[0]
 
 

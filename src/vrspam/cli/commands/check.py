@@ -42,9 +42,12 @@ def check(data: options.Data, as_json: options.AsJson = False, **given: Any) -> 
     elif not findings:
         output.say("nothing was found that might fool you")
     else:
+        from vrspam.cli.terminal import line_of
+        from vrspam.report.blocks import all_noticed
+
         for finding in findings:
-            [line] = output.worries(None, [finding], marked=True)
-            output.tell(line)
+            [noticed] = all_noticed([finding], typed)
+            output.tell(line_of(noticed))
             if finding.fix is not None and finding.severity != "note":
                 output.tell(command_with(plan, data, finding.fix), output.INDENT)
     raise typer.Exit(int(severe))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,13 @@ import typer
 from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
-from vrspam.cli.show_tests import show_tests
 from vrspam.tool.plan import check_measures
 from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.compare import Comparison
+
+COLUMN = "column:"  # before the name of a column of scores, in place of a model file
 
 
 @options.with_options("target", "positive", "max_fpr", *options.READING, "skip_errors")
@@ -49,8 +50,8 @@ def compare(
     """
     require("data", "pyarrow")
     reading = options.read_options(given)
-    files = [one for one in models if not one.startswith("column:")]
     max_fpr = reading.pop("max_fpr")
+    files = [name for name in models if not name.startswith(COLUMN)]
     with errors.misuse():
         if allow_missing is not None and not files:
             raise errors.Misuse(options.NO_MODEL)
@@ -66,8 +67,6 @@ def compare(
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import check_ranks
 
-    short = [Path(name).name for name in files]
-    names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
     with output.warnings_as_lines():
         loaded = {name: load_model(Path(name)) for name in files}
         ranks = any(model.ranks for model in loaded.values())
@@ -77,46 +76,72 @@ def compare(
         with errors.misuse():
             for model in loaded.values():
                 check_ranks(model.outcome, max_fpr=max_fpr)
-        reading |= {"confidence": confidence, "weights": weights, "groups": groups}
-        reading["names"] = [names.get(name, name.removeprefix("column:")) for name in models]
-        found = compare_models(*(loaded.get(name, name) for name in models), path=data, **reading)
+        comparison = compare_models(
+            *(loaded.get(name, name) for name in models),
+            path=data,
+            names=names_of(models),
+            confidence=confidence,
+            weights=weights,
+            groups=groups,
+            **reading,
+        )
     if picture is not None:
         from vrspam.plotting.style import save_figure
         from vrspam.tool.scores import comparison_picture
 
-        drawn = dict(zip(found.names, found.scores, strict=True))
-        save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
-    partial = () if max_fpr is None else found.partial_pairs(max_fpr)
+        scores = dict(zip(comparison.names, comparison.scores, strict=True))
+        save_figure(comparison_picture(comparison.positive, scores, max_fpr), picture)
+    partial = () if max_fpr is None else comparison.partial_pairs(max_fpr)
+    from vrspam.report.pages.comparison import comparison_page
+
+    page = comparison_page(
+        comparison, data_name=output.page_name(data), partial=partial, max_fpr=max_fpr, measure=measure
+    )
     if html is not None:
-        from vrspam.report.pages.comparison import comparison_page
-
-        more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure}
-        comparison_page(found, data_name=output.page_name(data), **more).write(html)
+        page.write(html)
     if as_json:
-        return output.print_json(_comparison_numbers(found, partial, max_fpr))
-    how = "jackknife" if ranks else "DeLong"
-    counted = f"{found.positive.size:,} rows"
-    if (groups_of := found.beside["groups"]) is not None:
-        counted += f" in {len(set(groups_of.tolist())):,} groups"
-    show_tests(found, measure, f"{how}, paired, {counted}")
-    if max_fpr is not None:
-        part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
-        show_tests(replace(found, pairs=partial, intervals=()), "partial AUC", part)
-    for path in (picture, html):
-        if path is not None:
-            output.say(str(path))
+        return output.print_json(_numbers(comparison, partial, max_fpr))
+    from vrspam.cli import terminal
+
+    terminal.show_page(page)
+    terminal.show_written(picture=picture, page=html)
 
 
-def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
+def names_of(models: Sequence[str]) -> list[str]:
+    """Short names: those of files without their folders, where they still differ, and of columns.
+
+    >>> names_of(["old/m.json", "new/m.json", "c.json", "column:catboost"])
+    ['old/m.json', 'new/m.json', 'c.json', 'catboost']
+    """
+    paths = {name for name in models if not name.startswith(COLUMN)}
+    files = [Path(path).name for path in paths]
+    names = []
+    for name in models:
+        if name not in paths:
+            names.append(name.removeprefix(COLUMN))
+        elif files.count(Path(name).name) > 1:
+            names.append(name)
+        else:
+            names.append(Path(name).name)
+    return names
+
+
+def _numbers(comparison: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
     """The numbers of a comparison: flat for one pair, a list for several."""
     from vrspam.measures.compare import flat_pairs
 
-    values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
-    values |= {} if max_fpr is None else {"max_fpr": max_fpr}
-    for prefix, pairs in (("", flat_pairs(found.pairs)), ("partial_", flat_pairs(partial))):
-        if len(pairs) > 1:
-            values[f"{prefix}pairs"] = pairs
-        elif pairs:  # flat, without the names
-            left_out = ("a", "b", "adjusted_p", "confidence" if prefix else "")
-            values |= {f"{prefix}{key}": value for key, value in pairs[0].items() if key not in left_out}
-    return values
+    numbers: dict[str, Any] = {"n": comparison.positive.size, "positives": int(comparison.positive.sum())}
+    if max_fpr is not None:
+        numbers["max_fpr"] = max_fpr
+    numbers.update(_numbers_of_pairs(flat_pairs(comparison.pairs), "", ("a", "b", "adjusted_p")))
+    numbers.update(_numbers_of_pairs(flat_pairs(partial), "partial_", ("a", "b", "adjusted_p", "confidence")))
+    return numbers
+
+
+def _numbers_of_pairs(pairs: Sequence[dict[str, Any]], prefix: str, left_out: Sequence[str]) -> dict[str, Any]:
+    """A list of several pairs; of one pair its numbers, without those that are `left_out`."""
+    if not pairs:
+        return {}
+    if len(pairs) > 1:
+        return {f"{prefix}pairs": pairs}
+    return {f"{prefix}{name}": number for name, number in pairs[0].items() if name not in left_out}

@@ -44,6 +44,7 @@ def demo(
     from vrspam.paper.run import start_early
     from vrspam.report.pages.report import report_page
     from vrspam.report.words.auc import describe_auc
+    from vrspam.report.words.names import class_names
     from vrspam.tool.report import make_report
 
     start_early()
@@ -65,7 +66,8 @@ def demo(
             INDENT,
         )
         interval = f"95 % interval {interval_text(expected.low, expected.high, 4)}"
-        output.tell(f"AUC {auc_text(expected.auc, 4)}, {interval}: {describe_auc(expected.auc)}.", INDENT)
+        meaning = describe_auc(expected.auc, class_names(report.model.outcome))
+        output.tell(f"AUC {auc_text(expected.auc, 4)}, {interval}. {meaning}", INDENT)
         output.say(f"{' ' * INDENT}report   {page}")
         output.tell("with a table of your own:", INDENT)
         output.say(f"{' ' * INDENT}  {again} report.html")

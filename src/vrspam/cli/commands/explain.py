@@ -11,14 +11,12 @@ import typer
 from vrspam._utils.extras import require
 from vrspam._utils.findings import VrspamError
 from vrspam._utils.plain import readable_name
-from vrspam._utils.texts import percent
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
 from vrspam.tool.typed_values import read_names, read_rows
 
 if TYPE_CHECKING:
-    from vrspam.model.effects import Effect
     from vrspam.tool import Model
 
 
@@ -88,32 +86,45 @@ def explain(
 
     loaded = load_model(model)
     if single:
-        return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
-    from vrspam.model.effects import explain as explain_model
-    from vrspam.model.effects import sum_by_column
-    from vrspam.report.words.model import describe_curves
+        _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
+    else:
+        _explain_model(loaded, model.name, top, picture, html, as_json)
 
+
+def _explain_model(model: Model, name: str, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
+    """Print what the columns of a model do; draw it and write its page where that is asked for."""
     if picture is not None:
         from vrspam.plotting.style import save_figure
         from vrspam.tool.explanation import features_picture
 
-        save_figure(features_picture(loaded), picture)
+        save_figure(features_picture(model), picture)
     if html is not None:
         from vrspam.report.pages.model import explanation_page
 
-        explanation_page(loaded, model_name=model.name, parameter=typed).write(html)
-    effects = explain_model(loaded)
-    columns = dict(sum_by_column(effects))
+        explanation_page(model, model_name=name, parameter=typed).write(html)
     if as_json:
-        shapes = None if loaded.shapes is None else loaded.shapes.to_dict()
-        found = {"features": [asdict(effect) for effect in effects], "columns": columns, "shapes": shapes}
-        output.print_json({"positive": loaded.positive, "intercept": loaded.intercept, **found})
+        output.print_json(_numbers(model))
         return
-    _print_effects(loaded, effects, columns, top)
-    if picture is not None:
-        output.tell(f"{picture}: {describe_curves(loaded)}")
-    if html is not None:
-        output.say(str(html))
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.model import summary_of_model
+
+    terminal.show_all(summary_of_model(model, top))
+    terminal.show_written(picture=picture, page=html)
+
+
+def _numbers(model: Model) -> dict[str, Any]:
+    """Effects of features and columns, and the curves, for scripts."""
+    from vrspam.model.effects import explain as effects_of
+    from vrspam.model.effects import sum_by_column
+
+    effects = effects_of(model)
+    return {
+        "positive": model.positive,
+        "intercept": model.intercept,
+        "features": [asdict(effect) for effect in effects],
+        "columns": dict(sum_by_column(effects)),
+        "shapes": None if model.shapes is None else model.shapes.to_dict(),
+    }
 
 
 def _training_file(model: Model, path: Path) -> str:
@@ -134,94 +145,27 @@ def _training_file(model: Model, path: Path) -> str:
     )
 
 
-def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
-    """Print the effects of columns; for curves also which columns interact, and which say nearly the same."""
-    from vrspam.report.words.auc import requests
-    from vrspam.report.words.model import (
-        ONE_DEVIATION,
-        SHARE,
-        SHARE_OF_PAIRS,
-        SPREAD,
-        describe_pairs,
-        describe_rest,
-        describe_together,
-    )
-    from vrspam.report.words.names import describe_direction
-
-    output.tell(describe_direction(model.outcome))
-    lines, told = [], requests(model)
-    for effect in effects[:top]:
-        if effect.coefficient is None or effect.effect is None:
-            numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
-        else:
-            numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
-        marked = f"{effect.feature} ({told[effect.feature]} by request)" if effect.feature in told else effect.feature
-        lines.append([marked, *numbers, f"{effect.share:.1%}"])
-    if model.features is None:
-        lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
-        output.show_table(["feature", "coefficient", "one deviation", "share"], lines)
-    else:
-        output.show_table(["column", "spread", "share"], lines)
-    if len(effects) > top:
-        output.say(f"and {len(effects) - top:,} more (--top)")
-    output.tell(ONE_DEVIATION if model.features is None else SPREAD)
-    output.tell(SHARE_OF_PAIRS if model.ranks else SHARE)
-    if model.features is None:
-        if model.schema.categorical:
-            output.say("")
-            shown = [[f"column {name}", f"{share:.1%}"] for name, share in list(columns.items())[:top]]
-            output.show_table(["", "share of all its features"], shown)
-        return
-    shapes = model.shapes
-    if shapes is not None and shapes.interactions is not None:
-        output.tell(describe_rest(model))
-        if pairs := describe_pairs(model):
-            rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
-            output.show_table(["columns that interact", "of the variance"], rows, margin=2)
-    for remark in describe_together(model):
-        output.tell(remark)
-
-
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without `numbers`, the first rows, or in JSON all."""
     require("data", "pyarrow")
-    from vrspam.model.explained_rows import value_text
     from vrspam.tool.explanation import explain_file, row_picture
 
     with output.warnings_as_lines():
-        found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
+        explained = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
     if picture is not None:
         from vrspam.plotting.style import save_figure
 
-        save_figure(row_picture(model, found.rows[0]), picture)
+        save_figure(row_picture(model, explained.rows[0]), picture)
     if as_json:
-        rows = [row.to_dict() for row in found.rows]
-        output.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
+        rows = [row.to_dict() for row in explained.rows]
+        output.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(explained.notes)})
         return
-    for number, row in enumerate(found.rows):
-        if number:
-            output.say("")
-        names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
-        title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
-        if row.score is None:
-            output.tell(f"{title}: no score, because {row.reason}")
-            continue
-        likely = f"score {row.score:+.4f}"
-        if row.probability is not None:
-            label = f"{model.schema.target} = " if model.schema.target else ""
-            certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is certain
-            likely += f", probability of {label}{model.positive} {percent(certain)}"
-        output.tell(f"{title}: {likely}")
-        lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
-        if others := row.parts[top:]:
-            lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
-        lines.append(["total: the score", "", f"{row.score:+.4f}"])
-        output.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
-    if numbers is None and found.n > len(found.rows):
-        output.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
-    output.say("")
-    output.tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
-    if picture is not None:
-        output.say(str(picture))
-    for note in found.notes:
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.explained_rows import summary_of_rows
+
+    terminal.show_all(summary_of_rows(model, explained, Path(data).name, top))
+    if numbers is None and explained.n > len(explained.rows):
+        output.tell(f"and {explained.n - len(explained.rows):,} more rows: --row names some, --json prints all")
+    terminal.show_written(picture=picture)
+    for note in explained.notes:
         output.warn(f"warning: {note}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -37,13 +37,12 @@ def export(
 
     Example:  vrspam export patients.json --python scorer.py --sql scorer.sql
     """
-    wanted = {"--onnx": onnx, "--python": python, "--sql": sql}
-    if not any(wanted.values()):
+    files = {"--onnx": onnx, "--python": python, "--sql": sql}
+    if not any(files.values()):
         raise typer.BadParameter("give at least one of --onnx, --python and --sql")
-    given = [path for path in wanted.values() if path is not None]
-    for option, path in wanted.items():
+    for option, path in files.items():
         check_output(option, path, model)
-        if path is not None and given.count(path) > 1:
+        if path is not None and list(files.values()).count(path) > 1:
             raise typer.BadParameter(f"{path} is given twice: give each file a name of its own", param_hint=option)
     if onnx is not None:
         require("onnx", "onnx")
@@ -52,10 +51,11 @@ def export(
     loaded = load_model(model)
     written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype)
     if as_json:
-        inputs = [{"name": one.name, "kind": one.kind, "note": one.note} for one in loaded.to_model().inputs]
-        output.print_json(
-            {**{option.strip("-"): path and str(path) for option, path in wanted.items()}, "inputs": inputs}
-        )
+        numbers: dict[str, Any] = {option.strip("-"): path and str(path) for option, path in files.items()}
+        numbers["inputs"] = [
+            {"name": column.name, "kind": column.kind, "note": column.note} for column in loaded.inputs
+        ]
+        output.print_json(numbers)
         return
     for path in written:
         output.say(f"{path}: {path.stat().st_size:,} bytes")

@@ -78,23 +78,37 @@ def predict(
 
     reading = options.read_options(given)
     with errors.misuse():
-        reading["ids"] = None if ids is None else read_names(ids)
-        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
+        copied = None if ids is None else read_names(ids)
+        may_be_missing = () if allow_missing is None else read_names(allow_missing)
         check_option("top", top, one_or_more)
         check_out(out)
     check_output("--out", out, model, data)
-    reading |= {"top": top, "escape_formulas": escape_formulas, "drop_errors": drop_errors}
+
     with output.warnings_as_lines():
         loaded = load_model(model)
-        found = predict_rows(loaded, data, out, **reading, progress=output.err.is_terminal)
+        prediction = predict_rows(
+            loaded,
+            data,
+            out,
+            ids=copied,
+            top=top,
+            escape_formulas=escape_formulas,
+            drop_errors=drop_errors,
+            allow_missing=may_be_missing,
+            progress=output.err.is_terminal,
+            **reading,
+        )
     if as_json:
-        output.print_json({"out": str(out), **found._asdict()})
+        output.print_json({"out": str(out), **prediction._asdict()})
         return
-    for note in found.unseen:
+
+    for note in prediction.unseen:
         output.warn(f"warning: {note}")
-    if found.unscored:
-        output.warn(f"warning: {text_of(describe_unscored(found.unscored, top), typed)}")
-    scored = f"{found.rows - found.unscored:,} rows scored"
-    output.say(f"{scored if top is None else f'the {found.rows:,} rows with the highest scores'}: {out}")
-    for sentence in describe_scores(loaded, found.called):
+    if prediction.unscored:
+        output.warn(f"warning: {text_of(describe_unscored(prediction.unscored, top), typed)}")
+    if top is None:
+        output.say(f"{prediction.rows - prediction.unscored:,} rows scored: {out}")
+    else:
+        output.say(f"the {prediction.rows:,} rows with the highest scores: {out}")
+    for sentence in describe_scores(loaded, prediction.called):
         output.tell(sentence)

@@ -10,12 +10,13 @@ import typer
 
 from vrspam._utils.extras import require
 from vrspam.cli import options, output
-from vrspam.cli.files import check_output
+from vrspam.cli.files import check_output, write_page
 from vrspam.cli.typed import typed
 from vrspam.tool.options import PAGE, PANELS
 from vrspam.tool.plan import options_of
 
 if TYPE_CHECKING:
+    from vrspam.report.page import Page
     from vrspam.tool import Report
 
 
@@ -24,6 +25,10 @@ def report(
     context: typer.Context,
     data: options.Data,
     html: Annotated[Path, typer.Option(help="The page to write.", rich_help_panel=PAGE)] = Path("report.html"),
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", help="Write the page as Markdown too, without its pictures.", rich_help_panel=PAGE),
+    ] = None,
     as_json: options.AsJson = False,
     **given: Any,
 ) -> None:
@@ -46,68 +51,53 @@ def report(
         return output.warn(f"note: results of experiments are now published by  vrspam publish {data}")
     require("data", "pyarrow")
     check_output("--html", html, data)
+    check_output("--markdown", markdown, data)
     plan = options.plan_of(data, given)
     from vrspam.tool.report import make_report
 
     with output.warnings_as_lines():
-        found = make_report(data, plan=plan)
-        write_report(found, html, data, context)
-    from vrspam._utils.texts import auc_text, interval_text
-    from vrspam.report.words.auc import other_aucs
-    from vrspam.report.words.comparisons import describe_beside
-    from vrspam.report.words.groups import UNLIKE
-    from vrspam.report.words.names import name_measure
-
-    measure = name_measure(found.model.outcome)
+        facts = make_report(data, plan=plan)
+        write_page(page_of(facts, data, context), html, markdown)
     if as_json:
-        return output.print_json(_numbers(found, html, measure))
-    expected, evaluation = found.expected, found.evaluation
-    how = "kept from the training" if found.folds is None else f"{found.folds} folds"
-    on = "of these rows" if found.folds is None else "to expect on new rows"
-    output.show_worries(expected, found.model.training["warnings"], measure)
-    interval = f"95 % interval {interval_text(expected.low, expected.high, 4)}"
-    output.say(f"{measure:8} {auc_text(expected.auc, 4)} {on}, {interval}")
-    output.say(f"         {expected.remark}")
-    for name, other in other_aucs(found.model, found.folds is None).items():
-        output.say(f"         {name} {other}")
-    share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
-    output.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
-    for group in found.groups:
-        if group.ranked_differently or group.predicted_wrongly:
-            output.say(f"group    {group.column} = {group.name} {UNLIKE}")
-    if (beside := found.beside) is not None:
-        for name, one in zip(beside.names, beside.intervals, strict=True):
-            ends = interval_text(one.low, one.high, 4)
-            output.say(f"beside   {name}: {measure} {auc_text(one.auc, 4)}, 95 % interval {ends}")
-        for text in describe_beside(beside, measure, evaluation.groups is not None):
-            output.say(f"         {text}")
-        output.show_worries(None, beside.notes)
-    output.say(f"page     {html}")
+        from vrspam.report.words.names import name_measure
+
+        return output.print_json(_numbers(facts, html, name_measure(facts.model.outcome)))
+    from vrspam.cli import terminal
+    from vrspam.report.summaries.report import summary_of_report
+
+    terminal.show_all(summary_of_report(facts, typed))
+    terminal.show_written(page=html, markdown=markdown)
 
 
-def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
-    """Write the page, with the command that makes it again."""
+def page_of(report: Report, data: str, context: typer.Context) -> Page:
+    """The page of a report, with the command that makes it again."""
     from vrspam.report.pages.report import report_page
 
     command = shlex.join(["vrspam", *context.obj])
-    report_page(report, data_name=output.page_name(data), parameter=typed, command=command).write(html)
+    return report_page(report, data_name=output.page_name(data), parameter=typed, command=command)
 
 
-def _numbers(found: Report, html: Path, measure: str) -> dict[str, object]:
+def _numbers(report: Report, html: Path, measure: str) -> dict[str, object]:
     """All numbers of the page under flat keys, for scripts."""
-    expected, facts = found.expected, found.model.training
-    return {
+    expected = report.expected
+    facts = report.model.training
+    numbers: dict[str, object] = {
         "page": str(html),
         "expected_auc": expected.auc,
-        "expected_auc_low": expected.low if expected.low == expected.low else None,
-        "expected_auc_high": expected.high if expected.high == expected.high else None,
-        "judged_by": "holdout" if found.folds is None else "cross-validation",
-        **found.evaluation.flat(),
-        "groups": [group.flat() for group in found.groups],
-        "left_out": list(found.left_out),
-        **({} if found.beside is None else {"beside": found.beside.flat()}),
-        **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
-        **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
-        "warnings": output.worries(found.expected, facts["warnings"], measure),
-        "findings": output.findings(facts["warnings"]),
+        "expected_auc_low": expected.low,
+        "expected_auc_high": expected.high,
+        "judged_by": "holdout" if report.folds is None else "cross-validation",
+        **report.evaluation.flat(),
+        "groups": [group.flat() for group in report.groups],
+        "left_out": list(report.left_out),
     }
+    if report.beside is not None:
+        numbers["beside"] = report.beside.flat()
+    if "groups" in facts:
+        numbers["grouped_by"] = facts["groups"]
+    for name in ("independent_auc", "unconstrained_auc"):
+        if name in facts:
+            numbers[name] = facts[name]
+    numbers["warnings"] = output.worries(expected, facts["warnings"], measure)
+    numbers["findings"] = output.findings(facts["warnings"])
+    return numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -45,17 +45,24 @@ def reproduce(
     require_all(directory)
     from vrspam.paper.protocol import paper_protocol
 
+    protocol_options: dict[str, Any] = {"runs": runs, "cv": cv, "scaling": scaling}
     with errors.misuse():
-        chosen, wanted = (
-            None if names is None else tuple(dict.fromkeys(map(str.strip, read_names(names))))
-            for names in (sets, algorithms)
-        )
+        if sets is not None:
+            protocol_options["sets"] = different_names(sets)
+        names = None if algorithms is None else different_names(algorithms)
     try:
-        protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
-        protocol = protocol.with_algorithms(wanted) if wanted else protocol
+        protocol = paper_protocol(**protocol_options)
+        if names is not None:
+            protocol = protocol.with_algorithms(names)
     except ValueError as error:
         raise typer.BadParameter(text_of(error, typed)) from error
-    done, words, written = run_protocol(protocol, directory, jobs, skip_missing=chosen is None)
+
+    done, words, written = run_protocol(protocol, directory, jobs, skip_missing=sets is None)
     if not as_json:
         output.say(words)
     print_written(written, as_json, failed=done.failed)
+
+
+def different_names(text: str) -> tuple[str, ...]:
+    """Names separated by commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in read_names(text)))

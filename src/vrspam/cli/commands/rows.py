@@ -47,8 +47,7 @@ def rows(
     require("data", "pyarrow")
     plan = options.plan_of(data, {**given, "features": features})
     check_output("--html", html, data)
-    from vrspam._utils.texts import auc_text, interval_text
-    from vrspam.report.words.more_rows import AS_MANY, describe_gain, describe_needed
+    from vrspam.report.words.more_rows import describe_needed
     from vrspam.tool.learning import check_wishes
     from vrspam.tool.learning import rows as look
 
@@ -57,23 +56,15 @@ def rows(
         check_wishes(plan, **wishes)
     with output.warnings_as_lines():
         found = look(data, plan=plan, **wishes)
-    asked = describe_needed(found, **wishes)
-    if html is not None:
-        from vrspam.report.pages.rows import rows_page
+    from vrspam.report.pages.rows import rows_page
 
-        rows_page(found, data_name=output.page_name(data), asked=asked, parameter=typed).write(html)
-    if as_json:
-        output.print_json({**found.flat(), "warnings": output.worries(None, found.notes)})
-        return
-    output.show_worries(None, found.notes)
-    output.say(f"{found.curve.total:,} rows, of which {found.positives:,} positive")
-    output.tell(describe_gain(found.curve, found.lines))
-    shown = []
-    for name, times in AS_MANY.items():
-        count, at = times * found.curve.total, found.curve.at(times * found.curve.total)
-        shown.append([name, f"{count:,}", auc_text(at.value), interval_text(at.low, at.high)])
-    output.show_table(["rows", "how many", "AUC", "90 % band"], shown, margin=2)
-    for sentence in asked:
-        output.tell(sentence)
+    asked = describe_needed(found, **wishes)
+    page = rows_page(found, data_name=output.page_name(data), asked=asked, parameter=typed)
     if html is not None:
-        output.show_facts([("page", str(html))], 4)
+        page.write(html)
+    if as_json:
+        return output.print_json({**found.flat(), "warnings": output.worries(None, found.notes)})
+    from vrspam.cli import terminal
+
+    terminal.show_page(page)
+    terminal.show_written(page=html)

@@ -9,6 +9,7 @@ import typer
 from vrspam._utils.extras import require
 from vrspam._utils.findings import Finding
 from vrspam.cli import errors, options, output
+from vrspam.cli.typed import typed
 from vrspam.tool.options import PANELS, positive_number, share
 from vrspam.tool.plan import check_option
 
@@ -53,26 +54,29 @@ def theory(
     from vrspam import AUCClassifier, ClassMoments
     from vrspam.checks.diagnose import merged
     from vrspam.checks.unlabelled import describe_unlabelled
+    from vrspam.cli import terminal
+    from vrspam.data.open import open_table
     from vrspam.paper.rates import describe
+    from vrspam.report.first_screen import worries
+    from vrspam.tool.request import table_request
     from vrspam.tool.scaling import Scaling
-    from vrspam.tool.table import open_labelled
 
     with output.warnings_as_lines():
-        opened = open_labelled(data, plan)
-        rows, labels = opened.load_rows()
-        findings: list[Finding] = [*opened.notes]
-        if opened.unlabelled:
-            findings.append(describe_unlabelled(opened.unlabelled, labels.size))
-        output.show_worries(None, merged(findings))
-        X = opened.encode(rows)
+        table = open_table(data, table_request(plan))
+        labels = table.positive
+        findings: list[Finding] = [*table.findings]
+        if table.origin.unlabelled:
+            findings.append(describe_unlabelled(table.origin.unlabelled, labels.size))
+        terminal.show(worries(merged(findings), typed))
+        X = table.features()
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
             X = Scaling.of(moments, issparse(X))(X)
         fitted = AUCClassifier("auto" if l2 is None else l2).fit(X, labels)
         coef = fitted.coef_[0] if fitted.coef_.any() else None
-        table = describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef)
+        described = describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef)
     if as_json:
-        output.print_json({name: None if value != value else value for name, value in table.items()})
+        output.print_json({name: None if value != value else value for name, value in described.items()})
     else:
-        for line in str(table).split("\n"):
+        for line in str(described).split("\n"):
             output.say(line)

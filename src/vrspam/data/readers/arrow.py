@@ -12,7 +12,7 @@ import numpy as np
 from vrspam.data.readers.block import Block, BrokenPart
 from vrspam.data.readers.cells import convert_texts
 from vrspam.data.readers.number_rule import NumberRule, refused_numbers
-from vrspam.data.readers.problems import Problems, named_twice, problem_of, similar
+from vrspam.data.readers.problems import FileProblem, Problems, named_twice, problem_of, similar
 from vrspam.data.readers.reader import Choice, ColumnRequest, Reader
 from vrspam.tables.errors import DataError
 from vrspam.tables.writing import Writing
@@ -45,7 +45,7 @@ def is_exact(kind: Any) -> bool:
     return t.is_integer(kind) or t.is_decimal(kind)
 
 
-class NoTable(DataError):
+class NoTable(FileProblem):
     """A file holds no table that could be read, and nothing of it could be left out."""
 
 
@@ -88,7 +88,10 @@ class ArrowReader(Reader):
         raise NotImplementedError
 
     def columns(self, path: str) -> dict[str, Any]:
-        return self._open(path).types
+        file = self._open(path)
+        if problem := _refused_names(file):
+            raise DataError(f"{path}: {problem}")
+        return file.types
 
     def rows(self, path: str) -> int:
         return sum(self._open(path).group_rows)
@@ -103,11 +106,14 @@ class ArrowReader(Reader):
         except DataError as error:
             problems.report(path, None, None, problem_of(error), rows=None)
             return
+        total = sum(file.group_rows)
+        if problem := _refused_names(file):
+            problems.refuse(path, problem, rows=total)
+            return
         request = wanted(file.types)
         types = _types_read(request, file.types)
         texts = _texts_among_numbers(types, file.types) if request.lenient else []
         types.update(dict.fromkeys(texts, pa.string()))
-        total = sum(file.group_rows)
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
                 problems.refuse(path, reason, rows=total)
@@ -145,10 +151,14 @@ class ArrowReader(Reader):
             raise DataError(f"{path} does not fit into memory ({_one_line(error)}); free some") from error
         except (pa.ArrowException, OSError, ValueError) as error:
             problem = f"is truncated, or not {self.called} ({_one_line(error)}); get it again"
-            raise DataError("{path} {problem}", path=path, problem=problem) from error
-        if (twice := named_twice(file.schema.names)) is not None:
-            raise DataError("{path} {problem}", path=path, problem=f"names the column {twice!r} twice; rename one")
+            raise FileProblem(path, problem) from error
         return file
+
+
+def _refused_names(file: OpenedFile) -> str | None:
+    """Why the names of a file's columns cannot be used, or None if they can."""
+    twice = named_twice(file.schema.names)
+    return None if twice is None else f"two columns are called {twice!r}; rename one"
 
 
 def _types_read(request: ColumnRequest, own: Mapping[str, Any]) -> dict[str, Any]:

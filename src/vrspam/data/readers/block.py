@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message
 from vrspam.data.readers.problems import NoLabel, Problems
 
 BLOCK_BYTES = 8 << 20  # the usual size of a block
@@ -43,16 +42,16 @@ class BrokenPart(NamedTuple):
 
     place: int
     where: str
-    reason: str | Message
+    reason: str
     rows: int | None
 
 
 class BrokenRow(NamedTuple):
-    """A row that cannot be used: the number of good rows before it in its block, the reason, and its kept columns."""
+    """A row that cannot be used: its number in the file, from 1, the reason, and columns as they are in the file."""
 
-    place: int
+    number: int
     reason: str
-    kept: Any
+    raw: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,17 @@ class Block:
     strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of the texts taken as missing
     broken: tuple[BrokenPart, ...] = ()  # `Source.blocks` reports it
     raw: Any = None  # the table before text was read as numbers and dates, if it was
+
+    @property
+    def n_rows(self) -> int:
+        """Number of its rows, with those that could not be read, as far as known."""
+        return self.rows + sum(part.rows or 0 for part in self.broken)
+
+    def numbers(self, first: int) -> np.ndarray:
+        """The number of each row in the file, if the block begins with row `first`; unread rows count, too."""
+        unread = np.cumsum([0, *(part.rows or 0 for part in self.broken)])
+        rows = np.arange(self.rows)
+        return first + rows + unread[np.searchsorted([part.place for part in self.broken], rows, side="right")]
 
     def split(self, most_rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most so many rows."""
@@ -95,7 +105,7 @@ class Block:
             y=None if self.y is None else self.y[start:stop],
         )
 
-    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
+    def without(self, bad: Mapping[int, str], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
             if problems.leave_unlabelled and isinstance(bad[row], NoLabel) and problems.on_error != "keep":

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam.data.readers.csv_dialect import Dialect
 from vrspam.data.readers.csv_repair import parse
 from vrspam.tables.errors import DataError
@@ -19,17 +19,12 @@ class LateCodes(DataError):
     """A column that looked like numbers in the first rows holds codes such as 007: its text has to be read again."""
 
     def __init__(self, path: str, column: str, text: str) -> None:
-        words = (
-            "{path}: column {column!r} begins with numbers, and {text!r} in later rows is a code: take it as "
-            "categories with {categorical}, or leave it out with {drop}"
-        )
         super().__init__(
-            words,
-            path=path,
-            column=column,
-            text=text,
-            categorical=Parameter("categorical", [column]),
-            drop=Parameter("drop", [column]),
+            f"{path}: column {column!r} begins with numbers, and {text!r} in later rows is a code: take it as "
+            "categories with ",
+            Fix("categorical", [column]),
+            ", or leave it out with ",
+            Fix("drop", [column]),
         )
 
 

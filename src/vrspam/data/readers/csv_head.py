@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vrspam._utils.findings import Fix
 from vrspam.data.readers.block import Block
 from vrspam.data.readers.cells import NULLS, convert_texts
 from vrspam.data.readers.csv_codes import columns_of_codes
@@ -115,8 +116,8 @@ def read_names(path: str, file: TextFile, delimiter: str | None, trained: Writin
         raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
     names = [name.strip(" ") for name in fields]
     if (twice := named_twice(names)) is not None:
-        words = "rename one, or give the delimiter of the fields with {delimiter}"
-        raise DataError("{path} names the column {column!r} twice; " + words, path=path, column=twice)
+        what = f"{path} names the column {twice!r} twice; rename one, or give the delimiter of the fields with "
+        raise DataError(what, Fix("delimiter"))
     spaced = delimiter in unquoted and all(part.startswith(" ") for part in unquoted.split(delimiter)[1:])
     return NameLine(names, delimiter, lines, spaced)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.arrow import ArrowReader, NoTable, OpenedFile, table_file
+from vrspam.data.readers.problems import FileProblem
 from vrspam.data.readers.sheet import table_of_rows
 from vrspam.tables.errors import DataError
 
@@ -41,7 +42,7 @@ def read_sheet(path: str, size: int, changed: int) -> Any:
     """
     if find_spec("openpyxl") is None:
         words = 'cannot be read: reading Excel needs one more package: pip install "vrspam[excel]"'
-        raise NoTable("{path} {problem}", path=path, problem=words)
+        raise NoTable(path, words)
     _check_book(path)
     try:
         # Not by its name, which may have any suffix or none; and a cell that is no date gives a warning of its own.
@@ -53,9 +54,9 @@ def read_sheet(path: str, size: int, changed: int) -> Any:
         raise
     except _DAMAGED_BOOK as error:
         words = "is cut off, damaged, or not an Excel workbook; save it again"
-        raise DataError("{path} {problem}", path=path, problem=words) from error
+        raise FileProblem(path, words) from error
     if table is None:
-        raise NoTable("{path} {problem}", path=path, problem="has no sheet with a table, only charts; save one")
+        raise NoTable(path, "has no sheet with a table, only charts; save one")
     _warn_of_wrong_dates(path, sum("marked as a date" in str(remark.message) for remark in remarks))
     if len(sheets) > 1:
         warn(f"{path}: only the first of {len(sheets)} sheets, {sheets[0].title!r}, is read")
@@ -95,7 +96,7 @@ def _check_book(path: str) -> None:
     problem = "is a zip archive, not an Excel workbook: unpack it first"
     if "mimetype" in names:
         problem = "is an OpenDocument file, not an Excel workbook: give it a name that ends in .ods"
-    raise NoTable("{path} {problem}", path=path, problem=problem)
+    raise NoTable(path, problem)
 
 
 def _warn_of_wrong_dates(path: str, count: int) -> None:

@@ -10,7 +10,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.block import Block, BrokenPart
 from vrspam.data.readers.problems import Problems
@@ -143,7 +143,7 @@ def _blank_bad_lines(text: bytes, first_line: int, width: int, zero_based: bool)
     return b"\n".join(lines), bad
 
 
-def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
+def _why_bad(line: bytes, width: int, zero_based: bool) -> str | None:
     """Say what is wrong with one line, None when nothing is."""
     cells = line.split()
     if not cells:
@@ -170,12 +170,11 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
     return None
 
 
-def _not_growing(number: int, previous: int) -> str | Message:
+def _not_growing(number: int, previous: int) -> str:
     reason = f"index {number} after {previous}: indices must grow along a line"
     if number != 0:
         return reason
-    fix = Parameter("zero_based", True)
-    return Message("{reason} (give {fix} if indices start at 0)", reason=reason, fix=fix)
+    return Note(f"{reason} (give ", Fix("zero_based", True), " if indices start at 0)")
 
 
 def _shown(cell: bytes) -> str:

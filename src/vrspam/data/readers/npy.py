@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vrspam.data.readers.block import Block
-from vrspam.data.readers.problems import Problems, problem_of
+from vrspam.data.readers.problems import FileProblem, Problems, problem_of
 from vrspam.data.readers.reader import Choice, Reader
 from vrspam.tables.errors import DataError
 
@@ -64,8 +64,8 @@ def open_npy(path: str) -> np.ndarray:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         problem = "is truncated, or not a .npy file of numbers; get it again"
-        raise DataError("{path} {problem}", path=path, problem=problem) from error
+        raise FileProblem(path, problem) from error
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
         problem = f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed"
-        raise DataError("{path} {problem}", path=path, problem=problem)
+        raise FileProblem(path, problem)
     return array

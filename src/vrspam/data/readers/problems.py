@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vrspam._utils.findings import VrspamError
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, parts_of
 from vrspam._utils.warnings import warn
 from vrspam.tables.errors import DataError
 
@@ -58,7 +57,7 @@ class Problems:
 
     def __init__(self, on_error: str, leave_unlabelled: bool = False) -> None:
         if on_error not in ("raise", "skip", "keep"):
-            raise DataError("{given} is not known; give 'raise' or 'skip'", given=Parameter("on_error", on_error))
+            raise DataError(Fix("on_error", on_error), " is not known; give 'raise' or 'skip'")
         self.on_error = on_error
         self.leave_unlabelled = leave_unlabelled
         self.notes: list[Skipped] = []
@@ -67,28 +66,23 @@ class Problems:
         self.unlabelled = 0
         self.new_labels: Counter[str] = Counter()  # labels that training did not have, of a class of several labels
 
-    def report(
-        self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1
-    ) -> None:
+    def report(self, file: str, block: int | None, where: str | None, reason: str, rows: int | None = 1) -> None:
         """Raise an error that names file, block and line, or add a note."""
         if self.on_error == "raise" or (self.on_error == "keep" and rows != 1):
-            raise DataError(
-                "{place}: {reason}; correct it, or give {skip} to leave it out",
-                place=", ".join(filter(None, [file, f"block {block}" if block else None, where])),
-                reason=reason,
-                skip=Parameter("skip_errors", True) if self.leave_unlabelled else Parameter("on_error", "skip"),
-            )
+            place = ", ".join(filter(None, [file, f"block {block}" if block else None, where]))
+            skip = Fix("skip_errors", True) if self.leave_unlabelled else Fix("on_error", "skip")
+            raise DataError(f"{place}: ", *parts_of(reason), "; correct it, or give ", skip, " to leave it out")
         self.count += 1
         self.rows += rows or 0
         if len(self.notes) < _MOST_NOTES:
             self.notes.append(Skipped(file, block, where, rows, str(reason)))
 
-    def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
+    def refuse(self, file: str, reason: str, rows: int | None = None) -> None:
         """Raise an error because a whole file cannot be used, or leave the file out."""
         if self.on_error == "skip":
             self.report(file, None, None, reason, rows=rows)
         else:
-            raise DataError("{path}: {problem}", path=file, problem=reason)
+            raise DataError(f"{file}: ", *parts_of(reason))
 
     def nothing_left(self, path: str) -> DataError:
         """Return the error to raise if no row of a file can be used."""
@@ -127,12 +121,21 @@ def _about_new_labels(counts: Counter[str]) -> str:
     )
 
 
-def problem_of(error: Exception) -> str:
-    """Return the field `problem` of an error (what is wrong, without the file) if it has one, else its whole text."""
-    if isinstance(error, VrspamError):
-        fields = getattr(error.note, "fields", {})
-        return fields.get("problem", error.note)
-    return str(error)
+class FileProblem(DataError):
+    """A whole file cannot be used: its path, and what is wrong with it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path} {problem}")
+
+    def __reduce__(self) -> tuple[type[FileProblem], tuple[str, str]]:
+        return type(self), (self.path, self.problem)
+
+
+def problem_of(error: DataError) -> str:
+    """What is wrong with a file, without its path where that is known; else the whole text."""
+    return error.problem if isinstance(error, FileProblem) else error.note
 
 
 def no_column(path: str, name: str, columns: Iterable[str]) -> str:

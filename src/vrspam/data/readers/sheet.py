@@ -8,7 +8,7 @@ from typing import Any
 
 from vrspam.data.readers.arrow import NoTable
 from vrspam.data.readers.cells import NULLS
-from vrspam.tables.errors import DataError
+from vrspam.data.readers.problems import FileProblem
 
 _ROWS_AT_ONCE = 4096  # rows of a sheet that are held as Python objects
 _MOST_ROWS = 1 << 20  # that a sheet can have
@@ -22,14 +22,14 @@ def table_of_rows(path: str, rows: Iterable[Sequence[Any]]) -> Any:
     filled_rows = _filled_rows(path, rows)
     header = next(filled_rows, None)
     if header is None:
-        raise NoTable("{path} {problem}", path=path, problem="is empty; get it again, or leave it out")
+        raise NoTable(path, "is empty; get it again, or leave it out")
     columns = _Columns()
     for row in filled_rows:
         columns.add(row)
     columns.keep_rows()
     if not columns.n_rows:
         problem = "has a header but no rows; get it again, or leave it out"
-        raise NoTable("{path} {problem}", path=path, problem=problem)
+        raise NoTable(path, problem)
     return columns.table(["" if cell is None else str(cell).strip() for cell in header])
 
 
@@ -37,7 +37,7 @@ def _filled_rows(path: str, rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]
     """The rows that hold any cell, without the empty cells at their ends."""
     for number, cells in enumerate(rows):
         if number >= _MOST_ROWS:
-            raise DataError("{path} {problem}", path=path, problem=f"has more than {_MOST_ROWS:,} rows; save it again")
+            raise FileProblem(path, f"has more than {_MOST_ROWS:,} rows; save it again")
         row = list(cells)
         while row and row[-1] is None:
             row.pop()

@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.arrow import ArrowReader, NoTable, OpenedFile, table_file
+from vrspam.data.readers.problems import FileProblem
 from vrspam.data.readers.sheet import table_of_rows
 from vrspam.tables.errors import DataError
 
@@ -45,7 +46,7 @@ def read_spreadsheet(path: str, size: int, changed: int) -> Any:
     """Return the first sheet of a file as an arrow table; its first non-empty row holds the column names."""
     if find_spec("python_calamine") is None:
         words = 'cannot be read: reading .xls and .ods needs one more package: pip install "vrspam[excel]"'
-        raise NoTable("{path} {problem}", path=path, problem=words)
+        raise NoTable(path, words)
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum
 
     try:
@@ -54,15 +55,15 @@ def read_spreadsheet(path: str, size: int, changed: int) -> Any:
         with CalamineWorkbook.from_path(path) as book:
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
             if not names:
-                raise NoTable("{path} {problem}", path=path, problem="has no sheet with a table, only charts; save one")
+                raise NoTable(path, "has no sheet with a table, only charts; save one")
             table = table_of_rows(path, _rows(book.get_sheet_by_name(names[0])))
     except DataError:
         raise
     except PasswordError as error:
-        raise DataError("{path} {problem}", path=path, problem="has a password; save it without one") from error
+        raise FileProblem(path, "has a password; save it without one") from error
     except (CalamineError, zipfile.BadZipFile, zlib.error, expat.ExpatError, KeyError, ValueError, OSError) as error:
         words = "is cut off, damaged, or not a spreadsheet; save it again"
-        raise DataError("{path} {problem}", path=path, problem=words) from error
+        raise FileProblem(path, words) from error
     if len(names) > 1:
         warn(f"{path}: only the first of {len(names)} sheets, {names[0]!r}, is read")
     return table
@@ -93,7 +94,7 @@ def _check_size(path: str) -> None:
             counter.parser.Parse(piece, False)
             if counter.cells > _MOST_CELLS:
                 problem = f"has more than {_MOST_CELLS:,} cells; save it as CSV"
-                raise DataError("{path} {problem}", path=path, problem=problem)
+                raise FileProblem(path, problem)
 
 
 class _CellCounter:

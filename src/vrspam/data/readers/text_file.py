@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from vrspam._utils.findings import Fix
 from vrspam.tables.errors import DataError
 
 _PIECE = 1 << 20
@@ -190,8 +191,8 @@ class RecodedStream(io.RawIOBase):
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeError as error:
-            words = "{path} is not {name} text; give its encoding with {encoding}"
-            raise DataError(words, path=self._path, name=self._encoding) from error
+            what = f"{self._path} is not {self._encoding} text; give its encoding with "
+            raise DataError(what, Fix("encoding")) from error
         if self._carriage_returns:
             text = text.replace("\r", "\n")
         return text.encode("utf-8", "replace" if self._strict else "surrogateescape")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vrspam.report.page import Page
 from vrspam.report.sections.beside import curves_compared, paired_tests, partial_aucs
 from vrspam.report.words.comparisons import describe_tests
@@ -30,6 +32,9 @@ def comparison_page(
     """
     positive = comparison.positive
     counted = f"{positive.size:,} rows"
+    groups = comparison.beside.get("groups")
+    if groups is not None:
+        counted = f"{counted} in {np.unique(groups).size:,} groups"
     if not positive.all():
         counted = f"{counted}, {int(positive.sum()):,} positive"
     summary = f"{describe_tests(comparison.pairs, measure)} ({counted}.)"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix
-from vrspam._utils.texts import interval_text
 from vrspam.model.outcome import Outcome
+from vrspam.report.blocks import Alerts, Facts, Headline, Paragraph, all_noticed
 from vrspam.report.first_screen import headline
-from vrspam.report.page import Html, Page, Section, facts, paragraph
+from vrspam.report.page import Page, Section
 from vrspam.report.pages.scores import sections_of_scores
 from vrspam.report.sections.beside import columns_side_by_side
 from vrspam.report.sections.first import first_facts
@@ -23,9 +23,10 @@ from vrspam.report.words.names import class_names, describe_ranks, listed, measu
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
+    from vrspam.model.model import Model
     from vrspam.tool.evaluation import Evaluations
-    from vrspam.tool.model import Model
 
+QUIET = "Nothing stands out."
 ELSEWHERE = (
     "The scores were made elsewhere: these numbers hold for new rows if no model scored rows that it was trained on."
 )
@@ -42,16 +43,7 @@ def evaluation_page(
     parameter: Callable[[Fix], str] = str,
 ) -> Page:
     """An evaluation of a model on one page; notes of the training name parameters of `train`."""
-    outcome, auc = model.outcome, evaluation.auc
-    first = _first_screen(
-        outcome,
-        evaluation,
-        title=measure_title(outcome),
-        doubts=doubt_of(auc.low, auc.high, auc.confidence, name_measure(outcome)),
-        quiet="No difference from the rows of training was noticed.",
-        parameter=parameter,
-    )
-    page = Page(f"{model_name} on {data_name}", headline=first)
+    page = Page(f"{model_name} on {data_name}", headline=screen_of_model(model.outcome, evaluation, parameter))
     for section in sections_of_scores(ShownScores.of_model(model), evaluation, cost_ratio, recall):
         page.put(section)
     page.put(groups(evaluation))
@@ -72,11 +64,7 @@ def columns_page(
     """Evaluations of columns of scores on one page: all side by side, then more about the first."""
     name, evaluation = next(iter(several.items()))
     column = several.columns[name]
-    title = measure_title(column.outcome)
-    if len(several) > 1:
-        title = f"{title} of {name}"
-    first = _first_screen(column.outcome, evaluation, title, [], "Nothing stands out.", parameter)
-    page = Page(f"{listed(list(several))} on {data_name}", headline=first)
+    page = Page(f"{listed(list(several))} on {data_name}", headline=screen_of_column(several, name, parameter))
     page.put(columns_side_by_side(several, cost_ratio, recall))
     shown = ShownScores.of_column(column.outcome, column.is_probability)
     for section in sections_of_scores(shown, evaluation, cost_ratio, recall):
@@ -86,6 +74,33 @@ def columns_page(
     return page
 
 
+def screen_of_model(outcome: Outcome, evaluation: Evaluation, parameter: Callable[[Fix], str] = str) -> Headline:
+    """The first screen of an evaluation of a model."""
+    auc = evaluation.auc
+    return _first_screen(
+        outcome,
+        evaluation,
+        title=measure_title(outcome),
+        doubts=doubt_of(auc.low, auc.high, auc.confidence, name_measure(outcome)),
+        quiet="No difference from the rows of training was noticed.",
+        parameter=parameter,
+    )
+
+
+def screen_of_column(several: Evaluations, name: str, parameter: Callable[[Fix], str] = str) -> Headline:
+    """The first screen of an evaluation of a column of scores, of which there may be several."""
+    outcome = several.columns[name].outcome
+    title = measure_title(outcome)
+    if len(several) > 1:
+        title = f"{title} of {name}"
+    return _first_screen(outcome, several[name], title, [], QUIET, parameter)
+
+
+def noticed_in_rows(texts: Sequence[str], parameter: Callable[[Fix], str] = str, quiet: str = QUIET) -> Alerts:
+    """What was noticed in the rows of an evaluation; `quiet` says that there is nothing."""
+    return Alerts("Noticed in these rows", all_noticed(texts, parameter), quiet)
+
+
 def _first_screen(
     outcome: Outcome,
     evaluation: Evaluation,
@@ -93,10 +108,9 @@ def _first_screen(
     doubts: Sequence[str],
     quiet: str,
     parameter: Callable[[Fix], str],
-) -> Html:
+) -> Headline:
     """The AUC of these rows, what it means, and what was noticed in them."""
     auc, names = evaluation.auc, class_names(outcome)
-    interval = f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)}"
     facts_of_rows = first_facts(
         outcome,
         evaluation,
@@ -108,14 +122,11 @@ def _first_screen(
     return headline(
         title,
         auc,
-        f"{interval} ({describe_source(evaluation)})",
         describe_auc(auc.auc, names),
         facts_of_rows,
-        [*doubts, *evaluation.notes],
-        describe_ranks(outcome) if outcome.ranks else AUC_IS,
-        parameter,
-        alert="Noticed in these rows",
-        quiet=quiet,
+        noticed_in_rows([*doubts, *evaluation.notes], parameter, quiet),
+        remark=describe_ranks(outcome) if outcome.ranks else AUC_IS,
+        source=describe_source(evaluation),
     )
 
 
@@ -124,4 +135,4 @@ def _where_scores_come_from(several: Evaluations, data_name: str) -> Section:
     origin = {"table": data_name}
     for column in several.columns.values():
         origin[f"column {column.name}"] = column.describe()
-    return Section("Where the scores come from", [paragraph(ELSEWHERE), facts(origin)])
+    return Section("Where the scores come from", [Paragraph(ELSEWHERE), Facts(origin)])

@@ -15,7 +15,7 @@ from vrspam.report.words.auc import expected_auc
 from vrspam.report.words.names import describe_direction, describe_ranks, name_measure
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 def explanation_page(model: Model, *, model_name: str, parameter: Callable[[Fix], str] = str) -> Page:
@@ -37,5 +37,6 @@ def _summary(model: Model) -> str:
         measure = name_measure(outcome)
         article = "an" if measure.startswith("AUC") else "a"
         interval = f"95 % interval {interval_text(expected.low, expected.high)}"
-        sentences.append(f"Expect {article} {measure} of {auc_text(expected.auc)}, {interval} ({expected.remark}).")
+        remark = f" ({expected.remark})" if expected.remark else ""
+        sentences.append(f"Expect {article} {measure} of {auc_text(expected.auc)}, {interval}{remark}.")
     return " ".join(sentences)

@@ -8,9 +8,10 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix
-from vrspam._utils.texts import auc_text, interval_text, shorten
-from vrspam.report.first_screen import headline
-from vrspam.report.page import Html, Page
+from vrspam._utils.texts import shorten
+from vrspam.report.blocks import Headline
+from vrspam.report.first_screen import headline, worries
+from vrspam.report.page import Page
 from vrspam.report.pages.scores import sections_of_scores
 from vrspam.report.sections.beside import others_beside
 from vrspam.report.sections.first import first_facts
@@ -21,8 +22,17 @@ from vrspam.report.sections.more_rows import more_rows
 from vrspam.report.sections.origin import how_it_was_made
 from vrspam.report.sections.shown import ShownScores
 from vrspam.report.sections.single_rows import single_rows
-from vrspam.report.words.auc import GUESSING, NOT_CORRECTED, describe_auc, doubt_of, other_aucs
-from vrspam.report.words.names import class_names, measure_title
+from vrspam.report.words.auc import (
+    GUESSING,
+    NOT_CORRECTED,
+    describe_auc,
+    describe_expected,
+    describe_source,
+    doubt_of,
+    expected_auc,
+    other_aucs,
+)
+from vrspam.report.words.names import class_names, measure_title, name_measure
 
 if TYPE_CHECKING:
     from vrspam.tool.report import Report
@@ -63,7 +73,7 @@ def report_page(report: Report, *, data_name: str, parameter: Callable[[Fix], st
     """
     model, evaluation = report.model, report.evaluation
     positive = class_names(model.outcome)["positive"]
-    page = Page(f"{data_name}: what predicts {shorten(positive, 80)}?", headline=_first_screen(report, parameter))
+    page = Page(f"{data_name}: what predicts {shorten(positive, 80)}?", headline=first_screen(report, parameter))
     if report.beside is not None:
         page.put(others_beside(model.outcome, report.beside, grouped=evaluation.groups is not None))
     for section in sections_of_scores(ShownScores.of_model(model), evaluation, report.cost_ratio):
@@ -78,13 +88,13 @@ def report_page(report: Report, *, data_name: str, parameter: Callable[[Fix], st
     return page
 
 
-def _first_screen(report: Report, parameter: Callable[[Fix], str]) -> Html:
+def first_screen(report: Report, parameter: Callable[[Fix], str]) -> Headline:
     """The AUC to expect, what it means, and what to worry about."""
     model, evaluation, expected = report.model, report.evaluation, report.expected
     names, kept = class_names(model.outcome), report.folds is None
     further = {
         "judged by": rows_judged(report),
-        "expect": f"{auc_text(expected.auc)} ({expected.remark})",
+        **describe_expected(expected),
         **other_aucs(model, kept),
     }
     n_rows = model.training["rows"]
@@ -98,23 +108,25 @@ def _first_screen(report: Report, parameter: Callable[[Fix], str]) -> Html:
         of_partial_auc=GUESSING if kept else NOT_CORRECTED,
         further=further,
     )
-    worries = [
-        *doubt_of(expected.low, expected.high),
+    texts = [
+        *doubt_of(expected.low, expected.high, measure=name_measure(model.outcome)),
         *model.training.get("warnings", ()),
         *evaluation.notes,
     ]
     if report.beside is not None:
-        worries += report.beside.notes
+        texts += report.beside.notes
+    source = f"{report.folds} folds"
+    if kept or expected_auc(model) is None:  # measured on these rows, not corrected for the choice of the model
+        source = describe_source(evaluation)
     of_what = "of rows kept from the training" if kept else "to expect on new rows"
     return headline(
         f"{measure_title(model.outcome)} {of_what}",
         expected,
-        f"95 % interval {interval_text(expected.low, expected.high)}",
         describe_auc(expected.auc, names),
         facts,
-        worries,
-        "All counts below are for rows the model had not seen.",
-        parameter,
+        worries(texts, parameter),
+        remark="All counts below are for rows the model had not seen.",
+        source=source,
     )
 
 

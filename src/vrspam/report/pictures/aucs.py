@@ -21,13 +21,18 @@ MOST_LETTERS = 26  # of the name of a group: two dates
 
 def auc_scale(name: str, auc: float, low: float, high: float) -> Html:
     """An AUC with its interval, if that is known, on a scale from guessing (or less) to perfect."""
-    known = not np.isnan(low)
-    least = 0.5
-    if (low if known else auc) < 0.5:
-        least = float(np.floor(10 * (low if known else auc)) / 10)
+    has_interval = not np.isnan(low)
+    leftmost = low if has_interval else auc
+    least = 0.5  # where the scale begins
+    if leftmost < 0.5:
+        least = float(np.floor(10 * leftmost) / 10)
     frame = Frame((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
-    at, guessing = float(frame.x(auc)), float(frame.x(0.5))
-    start, stop = (float(frame.x(low)), float(frame.x(high))) if known else (at, at)
+    at = float(frame.x(auc))
+    guessing = float(frame.x(0.5))
+    start = stop = at
+    if has_interval:
+        start = float(frame.x(low))
+        stop = float(frame.x(high))
     ends = words(guessing, 46.0, "0.5 guessing", "" if least == 0.5 else "middle")
     ends += words(frame.x.stop, 46.0, "1 perfect", "end")
     marks = [
@@ -37,7 +42,7 @@ def auc_scale(name: str, auc: float, low: float, high: float) -> Html:
         segment(at, 5.0, at, 27.0, "at"),
         f"<g{NUMBERS}>{ends}</g>",
     ]
-    interval = f", interval {interval_text(low, high)}" if known and low != high else ""
+    interval = f", interval {interval_text(low, high)}" if has_interval and low != high else ""
     return picture(frame, marks, label=f"{name}: {auc_text(auc)}{interval}, on a scale to 1.")
 
 

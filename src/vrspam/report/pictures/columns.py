@@ -9,7 +9,8 @@ import numpy as np
 
 from vrspam._utils.texts import shorten, text_width
 from vrspam.inspection import Shape
-from vrspam.model import drawing
+from vrspam.pictures import columns
+from vrspam.pictures.scales import number_ticks
 from vrspam.report.html import Html
 from vrspam.report.pictures.frame import (
     UNIT,
@@ -32,7 +33,7 @@ Ends = tuple[float, float]  # of the scale that all columns share
 
 def column_picture(shape: Shape, ends: Ends) -> Html:
     """What one column adds to the score, on a scale from ends[0] to ends[1]."""
-    plan = drawing.plan_column(shape, ends)
+    plan = columns.plan_column(shape, ends)
     remarks = list(plan.remarks)
     if shape.together:
         others = ", ".join(shorten(name, 40) for name in shape.together)
@@ -47,18 +48,18 @@ def column_picture(shape: Shape, ends: Ends) -> Html:
     return picture(frame, marks, label=label, title=title, remark=remark, kind="column", part=shape.part)
 
 
-def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: Ends) -> tuple[Frame, list[str]]:
+def _curve(shape: Shape, plan: columns.ColumnPlan, ends: Ends) -> tuple[Frame, list[str]]:
     """A curve with its band, the mean score, and the missing value at the right."""
     missing = shape.missing
-    widest = max(map(text_width, drawing.number_ticks(*ends, room=np.inf).labels))
-    right = 16.0 if missing is None else 68.0
+    widest = max(map(text_width, number_ticks(*ends, room=np.inf).labels))
+    right = 16.0 if missing is None else 80.0
     frame = Frame(plan.scale, ends, height=230.0, left=26.0 + widest, right=right)
     name = shorten(shape.name, 36)
     if plan.scale.words:
         name = f"{name} ({plan.scale.words})"
     grid, low, high = (values[plan.chosen] for values in (shape.grid, shape.low, shape.high))
     marks = [
-        axes(frame, name, drawing.ADDED, ticks=plan.ticks),
+        axes(frame, name, columns.ADDED, ticks=plan.ticks),
         level_rule(frame),
         area(frame, grid, np.clip(low, *ends), np.clip(high, *ends), "band"),
     ]
@@ -68,7 +69,7 @@ def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: Ends) -> tuple[Frame, l
     for at in frame.x(plan.rug):
         marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
     if missing is not None:
-        at = frame.x.stop + 38.0
+        at = frame.x.stop + 50.0
         places = frame.y(np.clip(missing, *ends))
         marks.append(whisker(at, places, "missing", _said("missing", missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
@@ -89,13 +90,13 @@ class _Value(NamedTuple):
     css: str = "dot"
 
 
-def _values(shape: Shape, plan: drawing.ColumnPlan, ends: Ends) -> tuple[Frame, list[str]]:
+def _values(shape: Shape, plan: columns.ColumnPlan, ends: Ends) -> tuple[Frame, list[str]]:
     """A point with its interval for each value, one below the other, and a ring for the mean score of its rows."""
     values = _listed_values(shape, plan)
     names = [value.name for value in values]
     frame = Frame(ends, UNIT, height=VALUE * len(names) + 56.0, left=min(label_room(names), 0.45 * WIDTH))
     heights = [frame.y.stop + VALUE * (number + 0.6) for number in range(len(names))]
-    marks = [axes(frame, drawing.ADDED), row_names(frame, names, heights), upright_rule(frame, 0.0)]
+    marks = [axes(frame, columns.ADDED), row_names(frame, names, heights), upright_rule(frame, 0.0)]
     for y, value in zip(heights, values, strict=True):
         if np.isfinite(value.mean_score):
             marks.append(dot(float(frame.x(value.mean_score)), y, "ring"))
@@ -104,7 +105,7 @@ def _values(shape: Shape, plan: drawing.ColumnPlan, ends: Ends) -> tuple[Frame, 
     return frame, marks
 
 
-def _listed_values(shape: Shape, plan: drawing.ColumnPlan) -> list[_Value]:
+def _listed_values(shape: Shape, plan: columns.ColumnPlan) -> list[_Value]:
     """The values that are drawn, the missing one last."""
     values = []
     for place, name in zip(plan.chosen, plan.ticks.labels, strict=True):
@@ -126,14 +127,14 @@ def _said(name: str, part: tuple[float, float, float]) -> str:
 
 def key(shapes: Sequence[Shape]) -> Html:
     """The legend of the pictures of these columns: what the marks that occur in curves and in points mean."""
-    curves = [shape for shape in shapes if drawing.is_curve(shape)]
-    points = [shape for shape in shapes if not drawing.is_curve(shape)]
+    curves = [shape for shape in shapes if columns.is_curve(shape)]
+    points = [shape for shape in shapes if not columns.is_curve(shape)]
     missing = [shape for shape in shapes if shape.missing is not None]
     marks = {  # each with the columns that have it
-        drawing.OWN_PART: [(points, dot(37.0, 7.0)), (curves, segment(0.0, 7.0, 26.0, 7.0, "line"))],
-        drawing.BAND: [(_with_interval(curves), box(18.0, 1.0, 26.0, 12.0, "band"))],
-        drawing.INTERVAL: [(_with_interval(points), segment(20.0, 7.0, 40.0, 7.0))],
-        drawing.MEAN_SCORE: [
+        columns.OWN_PART: [(points, dot(37.0, 7.0)), (curves, segment(0.0, 7.0, 26.0, 7.0, "line"))],
+        columns.BAND: [(_with_interval(curves), box(18.0, 1.0, 26.0, 12.0, "band"))],
+        columns.INTERVAL: [(_with_interval(points), segment(20.0, 7.0, 40.0, 7.0))],
+        columns.MEAN_SCORE: [
             (_with_mean_score(points), dot(37.0, 7.0, "ring")),
             (_with_mean_score(curves), segment(0.0, 7.0, 26.0, 7.0, "mean")),
         ],

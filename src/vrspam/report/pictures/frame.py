@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 
 from vrspam._utils.texts import shorten_distinct, text_width
-from vrspam.model.drawing import Scale, Ticks, number_ticks
-from vrspam.report.html import NUMBERS, Html, block
+from vrspam.pictures.scales import Scale, Ticks, number_ticks
+from vrspam.report.html import NUMBERS, Html, fragment
 from vrspam.report.pictures.marks import box, segment, words
 
 WIDTH, HEIGHT = 330.0, 270.0
@@ -59,7 +59,7 @@ def picture(
     svg = Html(f"<svg {' '.join(attributes)}>{''.join(marks)}</svg>")
     if not (title or remark):
         return svg
-    return block("picture", svg=svg, title=title, remark=remark)
+    return fragment("picture", svg=svg, title=title, remark=remark)
 
 
 def _values_of_places(frame: Frame) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from vrspam._utils.texts import percent, shorten, shorten_distinct, text_width
 from vrspam.inspection import PairEffect
-from vrspam.model import drawing
+from vrspam.pictures.pairs import OF_VARIANCE, bin_ticks
 from vrspam.report.html import Html
 from vrspam.report.pictures.frame import HEIGHT, WIDTH, Frame, axis_name, label_room, picture, row_names
 from vrspam.report.pictures.marks import box, words
@@ -15,7 +15,7 @@ from vrspam.report.pictures.marks import box, words
 def heat_map(pair: PairEffect, largest: float) -> Html:
     """A cell for each bin of both columns; a cell of the size `largest` has the strongest colour."""
     first, second = pair.columns
-    below, beside = drawing.bin_ticks(first), drawing.bin_ticks(second)
+    below, beside = bin_ticks(first), bin_ticks(second)
     short_below = shorten_distinct(below.labels, 14)
     n_columns, n_rows = pair.values.shape
     room = 10.0 + 0.77 * max(map(text_width, short_below))  # of labels that are turned
@@ -37,7 +37,7 @@ def heat_map(pair: PairEffect, largest: float) -> Html:
         marks,
         label=f"How {first.name} and {second.name} interact.",
         title=f"{shorten(first.name, 50)} × {shorten(second.name, 60)}",
-        remark=f"{percent(pair.share)} {drawing.OF_VARIANCE}",
+        remark=f"{percent(pair.share)} {OF_VARIANCE}",
     )
 
 

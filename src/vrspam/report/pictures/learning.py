@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vrspam._utils.texts import auc_text
-from vrspam.model.drawing import Scale, Ticks
 from vrspam.model_selection.learning_curve import LearningCurve
+from vrspam.pictures.scales import Scale, Ticks
 from vrspam.report.html import Html
 from vrspam.report.pictures.frame import Frame, area, axes, line, picture, upright_rule
 from vrspam.report.pictures.marks import dot

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from vrspam.metrics.thresholds import Curve
+from vrspam.report.blocks import Grid
 from vrspam.report.html import Html
-from vrspam.report.page import grid
 from vrspam.report.pictures.frame import UNIT, Frame, axes, legend_of_lines, line, picture
 from vrspam.report.stops import Stops
 
@@ -31,7 +31,7 @@ def several_curves(title: str, curves: Curves, labels: tuple[str, str]) -> Html:
     return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
 
 
-def curves_of(curves: Mapping[str, Curve]) -> Html:
+def curves_of(curves: Mapping[str, Curve]) -> Grid:
     """ROC curves, and curves of precision and recall, of two or more scores."""
     roc, precision = {}, {}
     for name, curve in curves.items():
@@ -43,7 +43,7 @@ def curves_of(curves: Mapping[str, Curve]) -> Html:
         several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
         several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
     ]
-    return grid(drawn, "large")
+    return Grid(drawn, "large")
 
 
 def survival_curves(curves: Curves, labels: tuple[str, str]) -> Html:

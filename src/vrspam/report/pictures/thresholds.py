@@ -9,7 +9,8 @@ import numpy as np
 
 from vrspam._utils.texts import percent
 from vrspam.measures.measure import Evaluation
-from vrspam.metrics.thresholds import BINS, LEAST_IN_BIN, Bin, Curve, reliability, wilson
+from vrspam.metrics.thresholds import BINS, LEAST_IN_BIN, Bin, Curve, reliability
+from vrspam.pictures.calibration import plan_calibration
 from vrspam.report.html import Html
 from vrspam.report.pictures.frame import UNIT, Frame, area, axes, legend, line, picture, upright_rule
 from vrspam.report.pictures.marks import box, dot, whisker
@@ -36,11 +37,13 @@ class ThresholdCurve(NamedTuple):
 
 def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | None = None) -> list[Html]:
     """ROC curve, precision and recall, gain, with the point of the threshold; what lies beyond `max_fpr` is shaded."""
-    frame, total = Frame(UNIT, UNIT), stops.positives + stops.negatives
-    found, called = stops.hits / stops.positives, stops.hits + stops.alarms
+    frame = Frame(UNIT, UNIT)
+    total = stops.positives + stops.negatives
+    share = stops.positives / total
+    found = stops.hits / stops.positives
+    called = stops.hits + stops.alarms
     with np.errstate(invalid="ignore"):
         precision = stops.hits / called  # NaN where no row is called
-    share = stops.positives / total
     positive = f"rows with {names['positive']}"
     positives_found = f"{positive} found"
     roc = ThresholdCurve(
@@ -125,16 +128,15 @@ def calibration(
 
     `at` is the probability of the threshold, and `numbers` are measures of calibration.
     """
-    rows, predicted, observed = np.array(bins).T
-    low, high = wilson(observed, rows)
-    top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
+    plan = plan_calibration(*np.array(bins).T)
+    top = plan.top
     frame = Frame((0.0, top), (0.0, top))
     labels = "predicted probability", f"observed: {names['positive']}"
-    marks = [_curve_and_guess(frame, predicted, observed, labels, (0.0, top))]
+    marks = [_curve_and_guess(frame, plan.predicted, plan.observed, labels, (0.0, top))]
     if at is not None:
         inside = min(at, top)
-        marks.append(_point(frame, inside, float(np.interp(inside, predicted, observed))))
-    for group, interval in zip(bins, zip(low, high, strict=True), strict=True):
+        marks.append(_point(frame, inside, float(np.interp(inside, plan.predicted, plan.observed))))
+    for group, interval in zip(bins, zip(plan.low, plan.high, strict=True), strict=True):
         seen, *ends = map(percent, (group.observed, *interval))
         said = f"{group.rows:,.0f} rows: predicted {percent(group.predicted)}, observed {seen} ({' to '.join(ends)})"
         places = frame.y(np.array([group.observed, *interval]))

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.metrics.thresholds import Curve
 from vrspam.model.outcome import Outcome
-from vrspam.report.page import Cell, Html, Row, Section, folded, grid, number_cell, paragraph, table
+from vrspam.report.blocks import Cell, Facts, Folded, Grid, Paragraph, Row, Shown, Subheading, Table, number_cell
+from vrspam.report.page import Section
 from vrspam.report.pictures.several import curves_of
 from vrspam.report.pictures.thresholds import calibration, drawn_bins
+from vrspam.report.sections.groups import groups
 from vrspam.report.sections.numbers import further_numbers
-from vrspam.report.words.auc import describe_partial
+from vrspam.report.words.auc import describe_auc, describe_partial
 from vrspam.report.words.comparisons import aucs_of, describe_beside, describe_tests
 from vrspam.report.words.names import class_names, listed, name_measure
+from vrspam.report.words.numbers import describe_measure
 
 if TYPE_CHECKING:
     from vrspam.measures.compare import Comparison
+    from vrspam.measures.measure import Evaluation
     from vrspam.metrics import AUCInterval, ComparedPair
     from vrspam.tool.evaluation import Evaluations
 
@@ -25,8 +29,8 @@ if TYPE_CHECKING:
 def others_beside(outcome: Outcome, comparison: Comparison, grouped: bool) -> Section:
     """The comparison of this model with others whose scores were given."""
     measure = name_measure(outcome)
-    result, *assumptions = [paragraph(text) for text in describe_beside(comparison, measure, grouped)]
-    blocks = [result, *pair_tables(measure, comparison.pairs, comparison.intervals)]
+    result, *assumptions = [Paragraph(text) for text in describe_beside(comparison, measure, grouped)]
+    blocks: list[Shown] = [result, *pair_tables(measure, comparison.pairs, comparison.intervals)]
     if not outcome.ranks:
         blocks.append(curves_of(curves_of_comparison(comparison)))
     return Section(f"Beside {listed(comparison.names[1:])}", [*blocks, *assumptions])
@@ -40,8 +44,8 @@ def columns_side_by_side(several: Evaluations, cost_ratio: float | None, recall:
     outcome = several.columns[first].outcome
     measure, names = name_measure(outcome), class_names(outcome)
     pairs = several.comparison.pairs
-    blocks = [
-        paragraph(describe_tests(pairs, measure)),
+    blocks: list[Shown] = [
+        Paragraph(describe_tests(pairs, measure)),
         *pair_tables(measure, pairs, several.comparison.intervals),
     ]
     curves = {name: evaluation.curve for name, evaluation in several.items() if evaluation.curve is not None}
@@ -50,20 +54,29 @@ def columns_side_by_side(several: Evaluations, cost_ratio: float | None, recall:
         for name in others:
             if bins := drawn_bins(several[name]):
                 calibrations.append(calibration(bins, names, None, title=f"Calibration of {name}"))
-        blocks += [curves_of(curves), grid(calibrations)]
-        for name in others:
-            blocks.append(
-                folded(f"Further numbers of {name}", *further_numbers(outcome, several[name], cost_ratio, recall))
-            )
+        blocks += [curves_of(curves), Grid(calibrations)]
+    for name in others:
+        blocks.append(Folded(f"More about {name}", _more_about(outcome, several[name], cost_ratio, recall)))
     remark = f"What follows on this page is about {first}. To see another, name it first."
-    return Section("The columns side by side", [*blocks, paragraph(remark, soft=True)])
+    return Section("The columns side by side", [*blocks, Paragraph(remark, soft=True)])
+
+
+def _more_about(outcome: Outcome, evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Shown]:
+    """What the AUC of a column means, its numbers, and its groups."""
+    blocks: list[Shown] = [Paragraph(describe_auc(evaluation.auc.auc, class_names(outcome)))]
+    if outcome.ranks:
+        blocks.append(Facts(describe_measure(outcome, evaluation)))
+    else:
+        blocks += further_numbers(outcome, evaluation, cost_ratio, recall)
+    section = groups(evaluation)
+    return blocks if section is None else [*blocks, Subheading(section.heading, section.blocks)]
 
 
 def paired_tests(comparison: Comparison, measure: str, measure_title: str) -> Section:
     """The tests of models on the same rows."""
     how = "Paired test, by the jackknife," if comparison.ranks else "DeLong's paired test"
     tables = pair_tables(measure, comparison.pairs, comparison.intervals)
-    return Section(measure_title, [paragraph(f"{how} on the same rows:"), *tables])
+    return Section(measure_title, [Paragraph(f"{how} on the same rows:"), *tables])
 
 
 def partial_aucs(partial: Sequence[ComparedPair], max_fpr: float | None) -> Section | None:
@@ -71,7 +84,7 @@ def partial_aucs(partial: Sequence[ComparedPair], max_fpr: float | None) -> Sect
     if not partial or max_fpr is None:
         return None
     text = f"{describe_partial(max_fpr)} {describe_tests(partial, 'partial AUC')}"
-    return Section("Partial AUC", [paragraph(text), *pair_tables("partial AUC", partial)])
+    return Section("Partial AUC", [Paragraph(text), *pair_tables("partial AUC", partial)])
 
 
 def curves_compared(comparison: Comparison) -> Section | None:
@@ -87,7 +100,7 @@ def curves_of_comparison(comparison: Comparison) -> dict[str, Curve]:
     return {name: Curve.of(comparison.positive, scores) for name, scores in both}
 
 
-def pair_tables(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCInterval] = ()) -> list[Html]:
+def pair_tables(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCInterval] = ()) -> list[Table]:
     """A table of the scores with their AUCs, and one of the tests of all pairs."""
     confidence = f"{100 * pairs[0].test.confidence:g} % interval"
     return [_table_of_aucs(measure, confidence, pairs, intervals), _table_of_tests(measure, confidence, pairs)]
@@ -95,7 +108,7 @@ def pair_tables(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence
 
 def _table_of_aucs(
     measure: str, confidence: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCInterval]
-) -> Html:
+) -> Table:
     """The AUC of each score, with its interval if that is known."""
     columns = ["scores", measure]
     rows: list[list[Cell | str]] = [[name, Cell(auc_text(auc, 4), auc)] for name, auc in aucs_of(pairs).items()]
@@ -103,10 +116,10 @@ def _table_of_aucs(
         columns.append(confidence)
         for row, interval in zip(rows, intervals, strict=True):
             row.append(Cell(interval_text(interval.low, interval.high, 4), interval.low))
-    return table(columns, rows)
+    return Table(columns, rows)
 
 
-def _table_of_tests(measure: str, confidence: str, pairs: Sequence[ComparedPair]) -> Html:
+def _table_of_tests(measure: str, confidence: str, pairs: Sequence[ComparedPair]) -> Table:
     """The test of each pair; of several pairs with p-values that are adjusted for their number."""
     columns = ["difference of", measure, confidence, "z", "p, two-sided"]
     caption = "Paired tests"
@@ -125,4 +138,4 @@ def _table_of_tests(measure: str, confidence: str, pairs: Sequence[ComparedPair]
         if len(pairs) > 1:
             row.append(Cell(f"{adjusted_p:.3g}", adjusted_p))
         rows.append(row)
-    return table(columns, rows, caption)
+    return Table(columns, rows, caption)

@@ -8,7 +8,8 @@ import numpy as np
 
 from vrspam.metrics import Estimate, NetBenefit, net_benefit
 from vrspam.metrics.thresholds import benefit_over_all
-from vrspam.report.page import Cell, Html, Row, Section, grid, paragraph, table
+from vrspam.report.blocks import Cell, Grid, Paragraph, Row, Shown, Table
+from vrspam.report.page import Section
 from vrspam.report.pictures.decision import decision_curve
 from vrspam.report.words.probabilities import describe_benefit
 
@@ -20,23 +21,26 @@ POINTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
 def worth_acting(evaluation: Evaluation) -> Section | None:
     """The net benefit of the model, of acting on everyone and on no one; none without probabilities."""
-    positive, chance, confidence = evaluation.positive, evaluation.probabilities, evaluation.auc.confidence
+    positive, chance = evaluation.positive, evaluation.probabilities
     if chance is None:
         return None
-    beside: dict[str, Any] = {
+    confidence = evaluation.auc.confidence
+    counting: dict[str, Any] = {
         "confidence": confidence,
         "groups": evaluation.groups,
         "sample_weight": evaluation.weights,
     }
-    benefit = net_benefit(positive, chance, **beside)
+    benefit = net_benefit(positive, chance, **counting)
+
     highest = float(np.quantile(chance, 0.999))
     last = min(0.99, max(float(np.ceil(10.0 * highest) / 10.0), 0.1))
     points = [at for at in POINTS if at <= last]
     usual = min(points, key=lambda at: abs(np.log(at / evaluation.share_of_positives)))
-    over_all = benefit_over_all(positive, chance, usual, **beside)
+
+    over_all = benefit_over_all(positive, chance, usual, **counting)
     sentence = describe_benefit(usual, over_all, _benefit_at(benefit, usual), confidence)
-    blocks = [decision_curve(benefit, last), _table_of_benefits(benefit, points, confidence)]
-    return Section("Is it worth acting on?", [paragraph(sentence), grid(blocks, "large")])
+    blocks: list[Shown] = [decision_curve(benefit, last), _table_of_benefits(benefit, points, confidence)]
+    return Section("Is it worth acting on?", [Paragraph(sentence), Grid(blocks, "large")])
 
 
 def _benefit_at(benefit: NetBenefit, at: float) -> Estimate:
@@ -45,7 +49,7 @@ def _benefit_at(benefit: NetBenefit, at: float) -> Estimate:
     return Estimate(float(benefit.model[place]), float(benefit.low[place]), float(benefit.high[place]))
 
 
-def _table_of_benefits(benefit: NetBenefit, points: list[float], confidence: float) -> Html:
+def _table_of_benefits(benefit: NetBenefit, points: list[float], confidence: float) -> Table:
     """The net benefit at a few probabilities, per 100 rows."""
     rows: list[Row] = []
     for at in points:
@@ -59,4 +63,4 @@ def _table_of_benefits(benefit: NetBenefit, points: list[float], confidence: flo
             ]
         )
     caption = "Net true alerts per 100 rows: hits, less false alarms at their price; acting on no one brings 0"
-    return table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption)
+    return Table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam._utils.texts import auc_text, interval_text, percent
+from vrspam._utils.texts import auc_text, interval_text, percent, rounded
 from vrspam.model.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _times(outcome: Outcome, times: np.ndarray) -> tuple[str, str]:
     name, values = f"{outcome.times} observed", times
     if outcome.order is not None:
         name, values = outcome.order, -times
-    low, middle, high = (f"{quantile:.4g}" for quantile in np.quantile(values, (0.0, 0.5, 1.0)))
+    low, middle, high = (rounded(quantile, 4) for quantile in np.quantile(values, (0.0, 0.5, 1.0)))
     return name, f"{low} to {high}, half of them up to {middle}"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import auc_text, interval_text, percent
-from vrspam.report.page import Cell, Html, Section, folded, grid, paragraph, table
+from vrspam.report.blocks import Bullets, Cell, Folded, Grid, Paragraph, Shown, Table
+from vrspam.report.page import Section
 from vrspam.report.pictures.aucs import forest
+from vrspam.report.words.groups import describe_unlike
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
@@ -22,11 +24,21 @@ def groups(evaluation: Evaluation) -> Section | None:
     measure = "AUC" if evaluation.times is None else "concordance index"
     several = "AUCs" if evaluation.times is None else "indices"
     legend = f"▲▼: differs from the rest by more than chance. Lower {several} inside groups are normal."
-    blocks = [paragraph(legend), folded("How this is tested", paragraph(_how_tested(evaluation, measure)))]
+    blocks: list[Shown] = [
+        _unlike(evaluation),
+        Paragraph(legend),
+        Folded("How this is tested", [Paragraph(_how_tested(evaluation, measure))]),
+    ]
     for column in dict.fromkeys(group.column for group in evaluation.subgroups):
         levels = [group for group in evaluation.subgroups if group.column == column]
         blocks.append(_column(column, levels, evaluation, measure))
     return Section("Groups", blocks)
+
+
+def _unlike(evaluation: Evaluation) -> Paragraph | Bullets:
+    """The levels that differ from the other rows, or that none does."""
+    sentences = describe_unlike(evaluation.subgroups)
+    return Paragraph(sentences[0]) if len(sentences) == 1 else Bullets(sentences)
 
 
 def _how_tested(evaluation: Evaluation, measure: str) -> str:
@@ -39,7 +51,7 @@ def _how_tested(evaluation: Evaluation, measure: str) -> str:
     )
 
 
-def _column(column: str, levels: list[Subgroup], evaluation: Evaluation, measure: str) -> Html:
+def _column(column: str, levels: list[Subgroup], evaluation: Evaluation, measure: str) -> Grid:
     """The levels of one column."""
     left_out = set()
     if evaluation.probabilities is None:
@@ -48,12 +60,12 @@ def _column(column: str, levels: list[Subgroup], evaluation: Evaluation, measure
         left_out |= {"positive", "observed"}
     rows = [_row(level, measure) for level in levels]
     names = [name for name in rows[0] if name not in left_out]
-    numbers = table(names, [[row[name] for name in names] for row in rows], column)
+    numbers = Table(names, [[row[name] for name in names] for row in rows], column)
     drawn = [level for level in levels if level.auc is not None]
     if not drawn:
-        return grid([numbers], "large")
+        return Grid([numbers], "large")
     title = f"{measure[0].upper()}{measure[1:]} by {column}"
-    return grid([forest(title, drawn, evaluation.auc.auc, measure), numbers], "beside")
+    return Grid([forest(title, drawn, evaluation.auc.auc, measure), numbers], "beside")
 
 
 def _row(level: Subgroup, measure: str) -> dict[str, Cell | str]:

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vrspam.model.drawing import largest_cell
-from vrspam.report.page import Cell, Row, Section, folded, grid, paragraph, table
+from vrspam._utils.texts import percent
+from vrspam.pictures.pairs import largest_cell
+from vrspam.report.blocks import Cell, Folded, Grid, Paragraph, Row, Shown, Table
+from vrspam.report.page import Section
 from vrspam.report.pictures.heat_map import heat_map
 from vrspam.report.words.model import CELLS, describe_pairs
 
 if TYPE_CHECKING:
     from vrspam.inspection import Shapes
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 MOST_PAIRS = 6
 
 
 def interactions(model: Model) -> Section | None:
     """The strongest pairs as heat maps; none where a score is a sum of curves."""
-    shapes, heading = model.shapes, "Which columns interact"
+    shapes = model.shapes
+    heading = "Which columns interact"
     if shapes is None or shapes.interactions is None or len(shapes.columns) < 2:
         return None
-    share = _share_of_combinations(shapes)
+    share = share_of_combinations(shapes)
     if not shapes.pairs:
-        return Section(heading, [paragraph(f"{share} No pair of columns stands out.")])
+        return Section(heading, [Paragraph(f"{share} No pair of columns stands out.")])
     drawn = shapes.pairs[:MOST_PAIRS]
     largest = largest_cell(drawn)
-    rows: list[Row] = [[name, Cell(f"{part:.1%}", part)] for name, part in describe_pairs(model)]
-    numbers = table(["columns", "share"], rows, "Share: part of the variance of the score")
-    blocks = [
-        paragraph(share),
-        paragraph(CELLS.format(largest), soft=True),
-        grid([heat_map(pair, largest) for pair in drawn]),
-        folded("All pairs as numbers", numbers),
+    blocks: list[Shown] = [
+        Paragraph(share),
+        Paragraph(CELLS.format(largest), soft=True),
+        Grid([heat_map(pair, largest) for pair in drawn]),
+        Folded("All pairs as numbers", [table_of_pairs(model)]),
     ]
     return Section(heading, blocks)
 
 
-def _share_of_combinations(shapes: Shapes) -> str:
+def table_of_pairs(model: Model) -> Table:
+    """The strongest pairs of columns as numbers."""
+    rows: list[Row] = [[name, Cell(percent(part), part)] for name, part in describe_pairs(model)]
+    return Table(["columns that interact", "share"], rows, "Share: part of the variance of the score")
+
+
+def share_of_combinations(shapes: Shapes) -> str:
     """How much of the score comes from combinations of columns."""
     share = 100 * shapes.share
     if share >= 0.5:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix, text_of
-from vrspam.report.page import Cell, Html, Row, Section, bullets, facts, folded, paragraph, table
+from vrspam.report.blocks import Bullets, Cell, Facts, Folded, Paragraph, Row, Shown, Table
+from vrspam.report.page import Section
 from vrspam.report.words.names import name_measure
 from vrspam.report.words.training import describe_candidate, describe_fit, describe_result, training_facts
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 def how_it_was_made(
@@ -26,24 +27,30 @@ def how_it_was_made(
     `show_notes` is how a parameter is shown in what the training noticed; None leaves that out. `command` makes the
     page again.
     """
-    blocks = [facts({**(further or {}), **training_facts(model)})]
+    blocks: list[Shown] = [Facts({**(further or {}), **training_facts(model)})]
     fit = describe_fit(model.training)
     if fit is not None:
-        blocks.append(folded("How we know that the fit is complete", paragraph(fit[1])))
+        blocks.append(Folded("How we know that the fit is complete", [Paragraph(fit[1])]))
     blocks += _models_compared(model)
     notes = model.training.get("warnings", ())
     if show_notes is not None and notes:
-        blocks += [paragraph("Noticed in training:"), bullets([text_of(note, show_notes) for note in notes])]
+        blocks += [Paragraph("Noticed in training:"), Bullets([text_of(note, show_notes) for note in notes])]
     if command:
-        blocks.append(paragraph("The command to do it again:", code=command))
+        blocks.append(Paragraph("The command to do it again:", code=command))
     return Section("How it was made", blocks)
 
 
-def _models_compared(model: Model) -> list[Html]:
+def _models_compared(model: Model) -> list[Folded]:
     """The candidates, folded; none if there was no choice."""
+    numbers = table_of_models(model)
+    return [] if numbers is None else [Folded(f"The {len(numbers.rows)} models that were compared", [numbers])]
+
+
+def table_of_models(model: Model) -> Table | None:
+    """The models that were compared; None if there was no choice."""
     tried = model.training.get("selection", ())
     if len(tried) < 2:
-        return []
+        return None
     n_rows = model.training.get("rows", 0)
     rows: list[Row] = []
     for candidate in tried:
@@ -53,5 +60,4 @@ def _models_compared(model: Model) -> list[Html]:
         rows.append([describe_candidate(candidate["features"]), Cell(f"{n_features:,}", n_features), auc, became])
     measure = "partial AUC" if "score" in tried[0] else name_measure(model.outcome)
     columns = ["model", "features", f"{measure} of the folds", "taken"]
-    numbers = table(columns, rows, f"Models compared: mean {measure} ± standard error")
-    return [folded(f"The {len(tried)} models that were compared", numbers)]
+    return Table(columns, rows, f"Models compared: mean {measure} ± standard error")

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.texts import percent
+from vrspam._utils.texts import percent, rounded
 from vrspam.metrics.concordance import kaplan_meier
 from vrspam.model.outcome import Outcome
-from vrspam.report.page import Cell, Html, Row, Section, grid, paragraph, table
+from vrspam.report.blocks import Cell, Grid, Paragraph, Row, Table
+from vrspam.report.page import Section
 from vrspam.report.pictures.several import survival_curves
 from vrspam.report.sections.shown import ShownScores
 from vrspam.report.words.names import class_names, describe_direction, describe_ranks
@@ -31,7 +32,7 @@ def strata(shown: ShownScores) -> Section | None:
         f"Only rows of the same {within} are compared, in {where} of this page. Rows that have no other row to be "
         f"compared with inside their {within} change no number."
     )
-    return Section(f"What inside {within} means", [paragraph(text), _meaning(shown.outcome)])
+    return Section(f"What inside {within} means", [Paragraph(text), _meaning(shown.outcome)])
 
 
 def times_or_order(shown: ShownScores, evaluation: Evaluation) -> Section | None:
@@ -43,9 +44,9 @@ def times_or_order(shown: ShownScores, evaluation: Evaluation) -> Section | None
     return _free_of_event(shown, evaluation, evaluation.times)
 
 
-def _meaning(outcome: Outcome) -> Html:
+def _meaning(outcome: Outcome) -> Paragraph:
     """What a higher score means, and what it must not be taken for."""
-    return paragraph(f"{describe_direction(outcome)} {describe_ranks(outcome)}")
+    return Paragraph(f"{describe_direction(outcome)} {describe_ranks(outcome)}")
 
 
 class _Third(NamedTuple):
@@ -73,12 +74,14 @@ def _free_of_event(shown: ShownScores, evaluation: Evaluation, times: np.ndarray
         share = float(third.free[np.searchsorted(third.times, last, side="right") - 1])
         counts = Cell(f"{third.rows:,}", third.rows), Cell(f"{third.events:,}", third.events)
         rows.append([third.name, *counts, Cell(percent(share), share)])
-    caption = f"Thirds of the rows by their score; the last column is the share without it up to {time} = {last:.4g}"
-    numbers = table(["scores", "rows", event, "without it"], rows, caption)
+    caption = (
+        f"Thirds of the rows by their score; the last column is the share without it up to {time} = {rounded(last, 4)}"
+    )
+    numbers = Table(["scores", "rows", event, "without it"], rows, caption)
     remark = "Censored rows count as long as they were observed."
     if not shown.elsewhere:
         remark = f"{NOT_SEEN} {remark}"
-    return Section(heading, [_meaning(shown.outcome), grid([picture, numbers], "large"), paragraph(remark, soft=True)])
+    return Section(heading, [_meaning(shown.outcome), Grid([picture, numbers], "large"), Paragraph(remark, soft=True)])
 
 
 def _thirds(evaluation: Evaluation, times: np.ndarray) -> list[_Third]:
@@ -103,10 +106,10 @@ def _order(shown: ShownScores, target: str, values: np.ndarray, scores: np.ndarr
     rows: list[Row] = []
     for number in range(n_parts):
         inside = values[part == number]
-        quartiles = [Cell(f"{value:.4g}", float(value)) for value in np.quantile(inside, (0.25, 0.5, 0.75))]
+        quartiles = [Cell(rounded(value, 4), float(value)) for value in np.quantile(inside, (0.25, 0.5, 0.75))]
         rows.append([f"{number + 1}", Cell(f"{inside.size:,}", inside.size), *quartiles])
     caption = f"Tenths of the rows by their score, the lowest first: the quartiles of {target} in each"
-    numbers = table(["tenth", "rows", "25 %", "50 %", "75 %"], rows, caption)
-    remark = paragraph("" if shown.elsewhere else NOT_SEEN, soft=True)
+    numbers = Table(["tenth", "rows", "25 %", "50 %", "75 %"], rows, caption)
+    remark = Paragraph("" if shown.elsewhere else NOT_SEEN, soft=True)
     heading = f"{target[:1].upper()}{target[1:]} and the score"
     return Section(heading, [_meaning(shown.outcome), numbers, remark])

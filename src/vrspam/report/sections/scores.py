@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam.metrics.thresholds import effective_share
-from vrspam.model.drawing import score_edges
-from vrspam.report.page import Cell, Row, Section, folded, grid, paragraph, table
+from vrspam.pictures.scores import score_edges
+from vrspam.report.blocks import Folded, Grid, Paragraph, Shown
+from vrspam.report.page import Section
 from vrspam.report.pictures.thresholds import calibration, distribution, drawn_bins, threshold_curves
-from vrspam.report.sections.numbers import further_numbers
+from vrspam.report.sections.numbers import further_numbers, table_of_lift
 from vrspam.report.sections.shown import ShownScores
 from vrspam.report.slider import explorer
 from vrspam.report.stops import Stops
 from vrspam.report.words.names import class_names
 from vrspam.report.words.probabilities import calibration_numbers, describe_calibration
-from vrspam.report.words.thresholds import LIFT, ZERO, describe_promise
+from vrspam.report.words.thresholds import ZERO, describe_promise
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
@@ -45,11 +46,11 @@ def choose_threshold(
 
     sentences = [*describe_promise(evaluation), *describe_calibration(evaluation.calibration)]
     title = "Rules for a threshold, sensitivity at fixed specificity, and further numbers"
-    blocks = [
+    blocks: list[Shown] = [
         slider,
-        paragraph(_remark(shown, evaluation), soft=True),
-        *(paragraph(sentence) for sentence in sentences),
-        folded(title, *further_numbers(shown.outcome, evaluation, cost_ratio, recall)),
+        Paragraph(_remark(shown, evaluation), soft=True),
+        *(Paragraph(sentence) for sentence in sentences),
+        Folded(title, further_numbers(shown.outcome, evaluation, cost_ratio, recall)),
     ]
     return Section("Choose a threshold", blocks, {"explorer": data})
 
@@ -102,7 +103,7 @@ def _weights(evaluation: Evaluation) -> np.ndarray:
 
 def _remark(shown: ShownScores, evaluation: Evaluation) -> str:
     """What the reader of the slider should know."""
-    parts = ["Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."]
+    parts = ["The threshold that looks best here will do a little worse on new rows."]
     if evaluation.weights is not None:
         parts.insert(0, "Rows are counted by their weights.")
     if shown.zero_is_halfway:
@@ -117,7 +118,4 @@ def distribution_of_scores(shown: ShownScores, evaluation: Evaluation, cost_rati
     place, _ = first_place(stops, evaluation, cost_ratio)
     edges = score_edges(evaluation.positive, evaluation.scores)
     picture = distribution(evaluation.curve, edges, names, float(stops.thresholds[place]))
-    rows: list[Row] = []
-    for share, lift in evaluation.lift.items():
-        rows.append([Cell(f"top {100 * share:g} %", share), Cell(f"{lift:.2f}", lift)])
-    return Section("Scores", [grid([picture, table(["rows", "lift"], rows, LIFT)], "large")])
+    return Section("Scores", [Grid([picture, table_of_lift(evaluation)], "large")])

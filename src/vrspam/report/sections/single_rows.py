@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam._utils.findings import Fix, Note
-from vrspam._utils.texts import percent, shorten, signed
-from vrspam.model.drawing import ADDED
-from vrspam.report.page import Html, Section, card, facts, grid, paragraph, subheading
+from vrspam._utils.texts import percent, rounded, shorten, signed
+from vrspam.pictures.columns import ADDED
+from vrspam.report.blocks import Card, Facts, Grid, Paragraph, Shown, Subheading
+from vrspam.report.page import Section
 from vrspam.report.pictures.bars import bars
 from vrspam.report.words.names import class_names
 from vrspam.report.words.thresholds import ZERO
@@ -31,7 +32,7 @@ def single_rows(report: Report, show: Callable[[Fix], str]) -> Section | None:
     shown = [largest_parts(row) for row in report.rows]
     sizes = [size for parts in shown for *_, size in parts]
     ends = (min(sizes, default=0.0), max(sizes, default=0.0))
-    cards: dict[str, list[Html]] = {}
+    cards: dict[str, list[Card]] = {}
     for row, parts in zip(report.rows, shown, strict=True):
         drawn = bars(
             [(name, part) for name, _, part in parts],
@@ -39,12 +40,12 @@ def single_rows(report: Report, show: Callable[[Fix], str]) -> Section | None:
             values=[value for _, value, _ in parts],
             ends=ends,
         )
-        numbers = facts(numbers_of(row, report, names), numbers=True)
+        numbers = Facts(numbers_of(row, report, names), numbers=True)
         kind = f"{row.kind[0].upper()}{row.kind[1:]}"
-        cards.setdefault(kind, []).append(card(title_of(row, report, names), numbers, drawn))
-    blocks = [paragraph(_meaning(report)), paragraph(_privacy(show), soft=True)]
+        cards.setdefault(kind, []).append(Card(title_of(row, report, names), [numbers, drawn]))
+    blocks: list[Shown] = [Paragraph(_meaning(report)), Paragraph(_privacy(show), soft=True)]
     for kind, of_kind in cards.items():
-        blocks.append(subheading(kind, grid(of_kind)))
+        blocks.append(Subheading(kind, [Grid(of_kind)]))
     return Section("Single rows", blocks)
 
 
@@ -63,9 +64,9 @@ def title_of(row: SingleRow, report: Report, names: Mapping[str, str]) -> str:
     outcome = report.model.outcome
     label = names["positive" if row.positive else "negative"]
     if row.time is not None and outcome.order is not None:
-        label = f"{outcome.order} {-row.time:g}"
+        label = f"{outcome.order} {rounded(-row.time, 6)}"
     elif row.time is not None:
-        label = f"{label}, {outcome.times} {row.time:g}"
+        label = f"{label}, {outcome.times} {rounded(row.time, 6)}"
     return f"Row {row.number:,}{called}: {label}"
 
 

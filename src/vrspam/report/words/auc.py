@@ -9,24 +9,22 @@ import numpy as np
 
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.texts import auc_text, interval_text
-from vrspam.model.outcome import Outcome, describe_higher
+from vrspam.model.outcome import Outcome
 from vrspam.report.words.names import class_names, name_measure
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
     from vrspam.metrics import AUCInterval
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 GUESSING = "0.5 is guessing"
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 
-def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
+def describe_auc(auc: float, names: Mapping[str, str]) -> str:
     """Return what an AUC means; `names` are what rows of both classes are called, from `class_names`.
 
-    >>> describe_auc(0.7253)
-    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
     >>> describe_auc(0.834, {"positive": "sick = yes", "negative": "sick = no"})
     'Of 100 pairs of a row with sick = yes and a row with sick = no, 83 are ranked right.'
     >>> describe_auc(0.834, {"pair": "rows that differ in price", "upper": "the one with the larger price"})
@@ -35,8 +33,6 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
     count = f"{100 * auc:.0f}"
     if count == "100":
         count = "all" if auc == 1.0 else "more than 99"
-    if names is None:
-        return f"of 100 pairs of a positive and a negative row, {count} are ranked right (50 by guessing)"
     pair = names.get("pair") or f"a row with {names['positive']} and a row with {names['negative']}"
     if "upper" in names:
         return f"Of 100 pairs of {pair}, {names['upper']} is ranked higher in {count}."
@@ -64,7 +60,7 @@ def describe_source(evaluation: Evaluation) -> str:
 
 
 class ExpectedAUC(NamedTuple):
-    """The AUC to expect on new rows, its 95 % interval, and whether it is corrected for the choice of the model.
+    """The AUC to expect on new rows, its 95 % interval, and a remark on what the choice of the model did to it, or "".
 
     With fewer than 6 groups of rows there is no interval: its ends are NaN.
     """
@@ -82,7 +78,9 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
         return None
     if facts.get("corrected_auc") is None:
         return ExpectedAUC(facts["cv_auc"], facts["cv_auc_low"], facts["cv_auc_high"], NOT_CORRECTED)
-    auc, low, high = facts["corrected_auc"], facts.get("corrected_auc_low"), facts.get("corrected_auc_high")
+    auc = facts["corrected_auc"]
+    low = facts.get("corrected_auc_low")
+    high = facts.get("corrected_auc_high")
     return ExpectedAUC(
         auc,
         low=np.nan if low is None else low,
@@ -92,16 +90,24 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
 
 
 def _what_the_best_showed(facts: Mapping[str, Any], auc: float) -> str:
-    """The AUC of the folds by which a model was chosen, beside the AUC to expect."""
+    """The AUC of the folds by which a model was chosen, beside the AUC to expect; "" where both are the same."""
     tried = facts.get("selection", ())
     n_taken = sum(row["chosen"] for row in tried)
-    best = "the best penalty"
-    if len(tried) > 1:
-        best = f"a blend of {n_taken} models" if n_taken > 1 else f"the best of {len(tried)} models"
+    if n_taken > 1:
+        best = f"a blend of {n_taken} models"
+    elif len(tried) > 1:
+        best = f"the best of {len(tried)} models"
+    else:
+        best = "the best penalty"
     shown = auc_text(facts["cv_auc"])
     if shown == auc_text(auc):
-        return f"{best} showed the same"
+        return ""
     return f"{best} showed {shown}; picking the best flatters"
+
+
+def describe_expected(expected: ExpectedAUC) -> dict[str, str]:
+    """The AUC to expect beside the one by which the model was chosen; nothing where both are the same."""
+    return {"expect": f"{auc_text(expected.auc)} ({expected.remark})"} if expected.remark else {}
 
 
 def other_aucs(model: Model, kept: bool = False) -> dict[str, str]:
@@ -159,7 +165,7 @@ def doubts_of_column(name: str, outcome: Outcome, auc: AUCInterval) -> list[str]
     doubts = doubt_of(auc.low, auc.high, auc.confidence, measure)
     if not doubts or auc.high >= 0.5:
         return [text.replace("the model", subject) for text in doubts]
-    positive = describe_higher(outcome) if outcome.ranks else class_names(outcome)["positive"]
+    positive = outcome.higher if outcome.ranks else class_names(outcome)["positive"]
     sentence = (
         f"{subject} ranks the wrong way round: its {measure} is {auc_text(auc.auc)}. Where low scores stand for "
         f"{positive}, give the negative of the column"

@@ -43,11 +43,16 @@ def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
         return verdict(pairs[0].test, pairs[0].a, pairs[0].b, measure)
     aucs = aucs_of(pairs)
     best = max(aucs, key=lambda name: aucs[name])
-    worse, alike = list[str](), list[str]()
+    worse: list[str] = []
+    alike: list[str] = []
     for a, b, test, adjusted_p in pairs:
-        if best in (a, b):
-            differs = adjusted_p < 1.0 - test.confidence
-            (worse if differs else alike).append(b if a == best else a)
+        if best not in (a, b):
+            continue
+        other = b if a == best else a
+        if adjusted_p < 1.0 - test.confidence:
+            worse.append(other)
+        else:
+            alike.append(other)
     parts = [f"{best} has the highest {measure}, {auc_text(aucs[best], 4)}"]
     if worse:
         parts.append(f"it ranks better than {listed(worse)} by more than chance")
@@ -58,7 +63,8 @@ def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
 
 def describe_beside(comparison: Comparison, measure: str = "AUC", grouped: bool = False) -> list[str]:
     """How a model compares with others whose out-of-fold scores were given, and what the comparison assumes."""
-    ours, others = comparison.names[0], listed(comparison.names[1:])
+    ours = comparison.names[0]
+    others = listed(comparison.names[1:])
     result = describe_tests(comparison.pairs, measure)
     if result.startswith(ours):
         result = f"{result[0].upper()}{result[1:]}"

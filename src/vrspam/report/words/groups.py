@@ -15,6 +15,6 @@ def describe_unlike(groups: Sequence[Subgroup]) -> list[str]:
     """The levels that differ from the other rows by more than chance; or, in one line, that none does."""
     unlike = [group for group in groups if group.ranked_differently or group.predicted_wrongly]
     if unlike or not groups:
-        return [f"{group.column} = {group.name} {UNLIKE}" for group in unlike]
+        return [f"{group.column} = {group.name} {UNLIKE}." for group in unlike]
     columns = ", ".join(dict.fromkeys(group.column for group in groups))
-    return [f"no level of {columns} {UNLIKE}; --html and --json show each"]
+    return [f"No level of {columns} {UNLIKE}."]

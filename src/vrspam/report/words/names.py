@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import isolated, shorten
-from vrspam.model.outcome import Outcome, describe_higher
+from vrspam.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from vrspam.tables.schema import Label
@@ -82,20 +82,13 @@ def describe_ranks(outcome: Outcome) -> str:
 
 def describe_direction(outcome: Outcome) -> str:
     if outcome.ranks:
-        return f"A higher score means {describe_higher(outcome)}."
+        return f"A higher score means {outcome.higher}."
     return f"A higher score means that {equals_positive(outcome)} is more likely."
 
 
 def equals_positive(outcome: Outcome) -> str:
     """The positive label, with the name of its column if it has one: "sick = yes"."""
     return f"{outcome.target} = {outcome.positive}" if outcome.target else f"{outcome.positive}"
-
-
-def describe_balance(outcome: Outcome, rows: int, positives: int) -> str:
-    """Return the number of rows and of positive rows; for a target with an order, the number of rows alone."""
-    if outcome.order is not None:
-        return f"{rows:,}"
-    return f"{rows:,}, of which {positives:,} positive ({positives / rows:.2%}: {equals_positive(outcome)})"
 
 
 def listed(names: Sequence[str]) -> str:

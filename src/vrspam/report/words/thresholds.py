@@ -10,12 +10,16 @@ from vrspam.report.words.names import describe_direction, describe_ranks, equals
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
     from vrspam.metrics.thresholds import ChosenThreshold, Threshold
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
 LIFT = "Lift: how many times more positives the highest scores hold than rows drawn at random"
 SENSITIVITY = "Sensitivity (share of positives found) at each specificity (share of negatives not called)"
 CALLED = "A row is called positive if its score reaches the threshold"
+SHARES = (
+    "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; precision: "
+    "share of the called rows that is positive."
+)
 
 
 def describe_thresholds(
@@ -78,10 +82,12 @@ def describe_scores(model: Model, called: int) -> list[str]:
     direction = describe_direction(model.outcome)
     if model.ranks:
         return [f"{direction} {describe_ranks(model.outcome)}"]
-    by, rests_on = "score above 0", "It is not a probability."
+    by = "score above 0"
+    rests_on = "It is not a probability."
     if model.calibration is not None:
         by = "probability above 1/2"
-        facts, share = model.training, ""
+        facts = model.training
+        share = ""
         if facts.keys() >= {"rows", "positives"}:
             share = f" ({facts['positives'] / facts['rows']:.0%})"
         positive = equals_positive(model.outcome)

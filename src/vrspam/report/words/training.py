@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam import __version__
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.names import USUAL_PENALTY
 from vrspam._utils.roles import REMEMBERED
 from vrspam._utils.texts import auc_text, interval_text
@@ -16,8 +17,9 @@ from vrspam.report.words.names import name_measure
 
 if TYPE_CHECKING:
     from vrspam.metrics.thresholds import ChosenThreshold
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
+PARTIAL_AUC = "cross-validated partial AUC"
 KINDS = {
     "linear": "straight lines",
     "standardized": "straight lines",
@@ -58,8 +60,10 @@ def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
     >>> describe_result({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
     ('', 'tried on 4,000 rows only (0.927 there), behind the others')
     """
-    n_compared, score = row.get("rows", rows), row.get("score", row["auc"])
-    mean = became = ""
+    n_compared = row.get("rows", rows)
+    score = row.get("score", row["auc"])
+    mean = ""
+    became = ""
     if n_compared < rows:
         became = f"tried on {n_compared:,} rows only ({auc_text(score)} there), behind the others"
     else:
@@ -98,9 +102,10 @@ def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def describe_rows_held(count: int) -> str:
+def describe_rows_held(count: int) -> Note:
     """Return the warning for a model file that holds rows of the table."""
-    return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
+    words = f"this file contains data of {count:,} of your rows; share it with care, or use "
+    return Note(words, Fix("private", True))
 
 
 def training_facts(model: Model) -> dict[str, str]:
@@ -121,9 +126,10 @@ def training_facts(model: Model) -> dict[str, str]:
         if np.isnan(expected.low):
             interval = f"interval {interval}"
         auc = auc_text(expected.auc, 4)
-        shown[f"{name_measure(model.outcome)} to expect"] = f"{auc} ({interval}); {expected.remark}"
+        remark = f"; {expected.remark}" if expected.remark else ""
+        shown[f"{name_measure(model.outcome)} to expect"] = f"{auc} ({interval}){remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
-        shown["cross-validated partial AUC"] = _partial_auc(facts)
+        shown[PARTIAL_AUC] = _partial_auc(facts)
     if facts.get("loss", "squared") != "squared":
         shown["loss"] = facts["loss"]
     if facts.get("map") == "stacked":
@@ -143,21 +149,21 @@ def training_facts(model: Model) -> dict[str, str]:
 
 def _kind_of_model(model: Model) -> str:
     """What kind of function a score is, and of how many features."""
-    facts = model.training
+    facts = model.facts
+    if facts is None:
+        return "straight lines" if model.is_linear else "curves, kernels or trees"
     # A file stores the features of a kernel added up; the facts have the number that was fitted.
-    n_features = facts.get("features", model.coef.size)
-    n_used = facts.get("nonzero", int((model.coef != 0.0).sum()))
-    features = f"{n_features:,} feature{'s' if n_features != 1 else ''}"
-    if n_used < n_features:
-        features = f"{features}, {n_used:,} of them used"
-    kind = facts.get("map", "linear" if model.features is None else "feature map")
+    features = f"{facts.features:,} feature{'s' if facts.features != 1 else ''}"
+    if facts.nonzero < facts.features:
+        features = f"{features}, {facts.nonzero:,} of them used"
+    kind = facts.map
     if kind == "stacked":
-        n_models = sum(row["chosen"] for row in facts.get("selection", ()))
+        n_models = sum(candidate.chosen for candidate in facts.selection)
         return f"a blend of {n_models} models, {features}"
     if kind not in KINDS:
         return f"{kind}, {features}"
     words = KINDS[kind]
-    if kind == "kernel" and model.features is not None and not model.features.has_effects:
+    if kind == "kernel" and not model.is_linear and not model.parts.has_effects:
         words = KINDS["kernel alone"]
     return f"{words} ({kind}), {features}"
 

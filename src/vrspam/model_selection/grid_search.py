@@ -9,7 +9,7 @@ from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.objective import ELASTIC_NET, PenaltyFamily
 from vrspam.pairs import SQUARED, LossChoice
-from vrspam.solvers.exact import ExactSolver
+from vrspam.solvers.exact import FitSettings
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, check_grid_axis
 
 
@@ -40,7 +40,7 @@ class GridSearch:
             return self
         return replace(self, penalty=replace(self.penalty, limits=features.limits(features.n_features_out_)))
 
-    def solver(self, point: Choice) -> ExactSolver:
-        """The solver that fits all rows at a point of the grid."""
+    def settings_at(self, point: Choice) -> FitSettings:
+        """What a fit of all rows at a point of the grid is asked for."""
         l2, l1 = point.values["l2"], point.values["l1"]
-        return ExactSolver(l2, l1, self.tol, self.max_iter, self.penalty, self.loss)
+        return FitSettings(l2, l1, self.tol, self.max_iter, self.penalty, self.loss)

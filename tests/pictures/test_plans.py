@@ -15,18 +15,9 @@ import pytest
 from vrspam import AUCClassifierCV
 from vrspam._utils.texts import text_width
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
-from vrspam.model.drawing import (
-    BAND,
-    DECADES,
-    INTERVAL,
-    OWN_PART,
-    Scale,
-    bin_ticks,
-    common_range,
-    is_curve,
-    plan_column,
-    shown_columns,
-)
+from vrspam.pictures.columns import BAND, INTERVAL, OWN_PART, common_range, is_curve, plan_column, shown_columns
+from vrspam.pictures.pairs import bin_ticks
+from vrspam.pictures.scales import DECADES, Scale
 from vrspam.plotting import plot_interactions, plot_shapes
 from vrspam.report.pictures.columns import column_picture, key
 from vrspam.report.pictures.heat_map import heat_map
@@ -115,8 +106,8 @@ def test_only_columns_that_are_read_from_dates_are_drawn_as_dates(tmp_path):
     model = train(table.assign(sick=sick), "sick", features="additive", n_splits=3)
     save_model(model, tmp_path / "m.json")
     stored = json.loads((tmp_path / "m.json").read_text("utf-8"))
-    assert {name for one in stored["model"]["shapes"]["columns"] for name in one} >= {"name", "grid"}
-    assert "part" not in {name for one in stored["model"]["shapes"]["columns"] for name in one}
+    parts_of_dates = {shape["name"]: shape["part"] for shape in stored["model"]["fields"]["shapes"]["columns"]}
+    assert {name for name, part in parts_of_dates.items() if part} == {"day (year)", "day (month)", "day (weekday)"}
     several: list[Any] = [fitted, model, load_model(tmp_path / "m.json")]
     for made in several:
         shapes = made.shape_functions_ if made is fitted else {one.name: one for one in made.shapes.columns}
