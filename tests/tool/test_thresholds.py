@@ -354,5 +354,6 @@ def test_stored_promises_allow_for_shared_training_rows():
         trained = fit_file(table.assign(sick=sick.astype(int)), TrainPlan("sick", features="linear", alerts=0.2))
         held_out, stored = trained.held_out, trained.model.threshold
         alone = promised_threshold(held_out.positive, held_out.scores, alerts=0.2)
+        assert stored is not None
         widened = (0.2 - stored.share) / (0.2 - alone.found)
         assert least - 0.1 <= widened <= most + 0.1, widened

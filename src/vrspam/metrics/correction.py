@@ -301,7 +301,8 @@ def corrected_choice(
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
-        return CorrectedAUC(*[float("nan")] * 4, widened=sample.widening(stable))
+        nan = float("nan")
+        return CorrectedAUC(nan, nan, nan, nan, sample.widening(stable))
     if measure is None:
         measure = TwoClassMeasure(sample)
     moves = measure_folds(sample, measure, scores.T)[1]
