@@ -71,7 +71,7 @@ def train(
             if option.panel == PAGE and source is not None and source.name == "COMMANDLINE":
                 raise errors.Misuse(f"{option.flag} is about the report: name its file with --html")
     plan = options.plan_of(data, given)
-    from vrspam.tool.modelfile import save_model
+    from vrspam.model.file import save_model
     from vrspam.tool.training import fit_file
 
     with output.warnings_as_lines():

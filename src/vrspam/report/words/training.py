@@ -17,7 +17,7 @@ from vrspam.report.words.names import name_measure
 
 if TYPE_CHECKING:
     from vrspam.metrics.thresholds import ChosenThreshold
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 PARTIAL_AUC = "cross-validated partial AUC"
 KINDS = {
@@ -149,21 +149,21 @@ def training_facts(model: Model) -> dict[str, str]:
 
 def _kind_of_model(model: Model) -> str:
     """What kind of function a score is, and of how many features."""
-    facts = model.training
+    facts = model.facts
+    if facts is None:
+        return "straight lines" if model.is_linear else "curves, kernels or trees"
     # A file stores the features of a kernel added up; the facts have the number that was fitted.
-    n_features = facts.get("features", model.coef.size)
-    n_used = facts.get("nonzero", int((model.coef != 0.0).sum()))
-    features = f"{n_features:,} feature{'s' if n_features != 1 else ''}"
-    if n_used < n_features:
-        features = f"{features}, {n_used:,} of them used"
-    kind = facts.get("map", "linear" if model.features is None else "feature map")
+    features = f"{facts.features:,} feature{'s' if facts.features != 1 else ''}"
+    if facts.nonzero < facts.features:
+        features = f"{features}, {facts.nonzero:,} of them used"
+    kind = facts.map
     if kind == "stacked":
-        n_models = sum(row["chosen"] for row in facts.get("selection", ()))
+        n_models = sum(candidate.chosen for candidate in facts.selection)
         return f"a blend of {n_models} models, {features}"
     if kind not in KINDS:
         return f"{kind}, {features}"
     words = KINDS[kind]
-    if kind == "kernel" and model.features is not None and not model.features.has_effects:
+    if kind == "kernel" and not model.is_linear and not model.parts.has_effects:
         words = KINDS["kernel alone"]
     return f"{words} ({kind}), {features}"
 
