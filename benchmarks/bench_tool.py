@@ -25,7 +25,7 @@ from sklearn.model_selection import GridSearchCV
 
 from benchmarks.common import Table, ratios, timings
 from vrspam.cli import main as main_command
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.prediction import predict
 from vrspam.tool.training import train
 

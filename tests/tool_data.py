@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import pandas as pd
 
 from vrspam.data import Schema
 from vrspam.data.open import open_stream, open_table
+from vrspam.inspection import Shape
+from vrspam.model.facts import Certificate, ColumnFacts, MeasuredAUC, TrainingFacts
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.tool import Model, TrainPlan
 from vrspam.tool.request import table_request
+from vrspam.tool.score_parts import parts_of_lines
 
 NAMES = ["patient", "größe", "age", "cholesterol, mg/dl", "town", "ward", "sick"]
 
@@ -70,19 +74,61 @@ def write_libsvm(path: Path, rows: int = 300, features: int = 8, seed: int = 0) 
     return path
 
 
-def make_model(coef=(0.1, -2.5e-300), intercept=1 / 3, **changes):
+def make_facts(means, deviations, **changes) -> TrainingFacts:
+    """Facts about a training that there was not, with some changed; class means and deviations of the features."""
+    facts: dict[str, Any] = {
+        "data": ("patients.csv",),
+        "rows": 400,
+        "positives": 100,
+        "columns": len(deviations),
+        "features": len(deviations),
+        "rows_held": 0,
+        "map": "linear",
+        "selection": (),
+        "nonzero": len(deviations),
+        "loss": "squared",
+        "l2": 0.1,
+        "l1": 0.0,
+        "penalty": "elasticnet",
+        "folds": 5,
+        "cv_auc": MeasuredAUC(0.1 + 0.2, 0.2, 0.4),
+        "corrected_auc": MeasuredAUC(None, None, None),
+        "certificate": Certificate("gap", None, None),
+        "warnings": ("naïve",),
+        "of_columns": ColumnFacts(means, deviations),
+    }
+    return TrainingFacts(**{**facts, **changes})
+
+
+def with_facts(model: Model, **changes) -> Model:
+    """A trained model with some of its facts changed."""
+    assert model.facts is not None
+    return replace(model, facts=replace(model.facts, **changes))
+
+
+def flat_curve(size: int, **changes) -> Shape:
+    """The curve of a column that adds nothing, with so many values."""
+    zeros = np.zeros(size)
+    curve = Shape("age", np.arange(float(size)), zeros, zeros, zeros, missing=None, importance=1.0)
+    return curve._replace(**changes)
+
+
+def make_model(coef=(0.1, -2.5e-300), intercept=1 / 3, *, means=None, deviations=None, facts=None, **changes):
     """A linear model without a file, with some parts changed."""
     coef = np.array(coef, dtype=float)
     d = coef.size
-    parts = {
-        "schema": Schema(tuple(f"größe {j}" for j in range(d)), {}, (0.1,) * d, "sick", "string", ("no", "yes")),
+    schema = Schema(
+        tuple(f"größe {j}" for j in range(d)), {}, (0.1,) * d, "sick", "string", ("no", "yes"), identifiers=("patient",)
+    )
+    schema = changes.pop("schema", schema)
+    means = np.vstack([coef, coef + 1e-5]) if means is None else means
+    deviations = np.abs(coef) + 5e-324 if deviations is None else deviations
+    fields = {
+        "schema": schema,
         "positive": "yes",
-        "coef": coef,
+        "parts": parts_of_lines(schema, coef),
         "intercept": intercept,
-        "means": np.vstack([coef, coef + 1e-5]),
-        "deviations": np.abs(coef) + 5e-324,
         "calibration": Sigmoid(2.5, -0.1),
-        "identifiers": ("patient",),
-        "training": {"cv_auc": 0.1 + 0.2, "warnings": ["naïve"]},
+        "facts": make_facts(means, deviations, **(facts or {})),
     }
-    return Model(**{**parts, **changes})
+    return Model(**{**fields, **changes})

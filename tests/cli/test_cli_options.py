@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +14,7 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from tool_data import patients, write
+from tool_data import patients, with_facts, write
 
 from vrspam._utils.findings import Fix, Note, VrspamError, note_from_plain, text_of
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
@@ -135,8 +134,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     path = write(patients(rows=100), tmp_path / "p.csv")
     model = train(path, "sick", features="linear", n_splits=2)
     about = Note("'day' knows the answer: ", Fix("drop", ["day, hour"]))
-    noted = {**model.training, "warnings": [note_of(about), "a plain text with drop=['x']"]}
-    model = replace(model, training=noted)
+    noted = (note_of(about), "a plain text with drop=['x']")
+    model = with_facts(model, warnings=noted)
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
     assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]

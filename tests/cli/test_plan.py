@@ -77,7 +77,7 @@ def test_options_of_the_commands_are_those_of_the_plan(name):
         assert OPTIONS[option].flag in params[option].opts
         assert params[option].rich_help_panel == OPTIONS[option].panel in PANELS
     others = set(params) - set(options_of(name))
-    assert others <= {"data", "model", "html", "as_json", "help", "context"}
+    assert others <= {"data", "model", "html", "markdown", "as_json", "help", "context"}
 
 
 def test_choices_are_those_of_the_estimators():

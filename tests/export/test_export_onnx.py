@@ -21,9 +21,9 @@ from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.features import AdditiveFeatures, LinearFeatures, StackedFeatures, TreeFeatures
 from vrspam.features.encoders import places_of
 from vrspam.features.parts import CurvePart, Parts
-from vrspam.model.inputs import Column, Input
 from vrspam.model.model import Model
 from vrspam.model_selection.calibration import Isotonic
+from vrspam.tables.schema import Schema
 from vrspam.tool import load_model, save_model, score_file, train
 
 onnx = pytest.importorskip("onnx")
@@ -202,7 +202,7 @@ def test_any_curve(nodes, others, left, right):
     nodes = np.sort(nodes)
     values = np.cos(np.arange(nodes.size))
     curve = CurvePart(nodes, values, left, right, missing=9.0)
-    scorer = Model((Input("x"),), (Column("x", 0),), Parts((curve,)), constant=1.0)
+    scorer = Model(Schema(numeric=("x",), labels=(0, 1)), 1, Parts((curve,)), 1.0)
     x = np.array([*nodes, *others, nodes.mean(), np.nan])
     expected = 1.0 + np.interp(x, nodes, values)
     expected += left * np.minimum(x - nodes[0], 0.0) + right * np.maximum(x - nodes[-1], 0.0)

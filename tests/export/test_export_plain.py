@@ -22,8 +22,8 @@ from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
 from vrspam.features.parts import CategoryPart, CurvePart, Parts
-from vrspam.model.inputs import Column, Input
-from vrspam.model.model import Label, Model
+from vrspam.model.model import Model
+from vrspam.tables.schema import Schema
 from vrspam.tool import load_model, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores
@@ -182,9 +182,8 @@ def test_any_name_text_and_curve(name, texts, nodes):
     curve = CurvePart(nodes, np.arange(nodes.size) ** 2.0, left=0.5, right=-1.0, missing=7.0)
     heights = CategoryPart({text: 1.0 + i for i, text in enumerate(texts)}, missing=-1.0, other=0.25)
     other = f"{name}'"
-    columns = (Column(name, 0), Column(other, 1))
-    inputs = (Input(name), Input(other, "text"))
-    scorer = Model(inputs, columns, Parts((curve, heights)), constant=1.5, label=Label((f"not {name}", name)))
+    schema = Schema((name,), {other: tuple(texts)}, labels=(f"not {name}", name))
+    scorer = Model(schema, name, Parts((curve, heights)), 1.5)
     values: list[float | None] = [
         *nodes.tolist(),
         float(nodes[0]) - 2.0,
@@ -213,7 +212,8 @@ def test_any_name_text_and_curve(name, texts, nodes):
 
 
 def test_a_nul_character_is_refused_in_sql():
-    scorer = Model((Input("a\0b"),), (Column("a\0b", 0),), Parts((CurvePart(np.zeros(1), np.zeros(1), 1.0, 1.0),)))
+    line = CurvePart(np.zeros(1), np.zeros(1), 1.0, 1.0)
+    scorer = Model(Schema(("a\0b",), labels=(0, 1)), 1, Parts((line,)))
     with pytest.raises(NotExportable, match="holds a NUL character"):
         to_sql(scorer)
 

@@ -15,16 +15,17 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from stored import read_again
+from stored import as_lists, read_again
 
 from vrspam import AUCClassifierCV, kernels
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features import AdditiveFeatures, BoostedFeatures, ForestFeatures, StackedFeatures
 from vrspam.features.names import named_maps
 from vrspam.features.number_names import numbers_as_names, recurring_numbers
+from vrspam.features.parts import Parts
 from vrspam.features.scoring import PreparedParts
 from vrspam.features.shares import SHRINKAGE, order_categories
-from vrspam.features.storage import parts_from_plain, parts_to_plain
+from vrspam.model.plain import from_plain, to_plain
 from vrspam.tool import evaluate, load_model, save_model, train
 from vrspam.trusted import SKOPS_TYPES
 
@@ -299,12 +300,11 @@ def test_stored_names_score_alike(tmp_path):
     new = pd.concat([X, X[:4].assign(card=[100_000_000.5, -1.0, np.nan, 1e300])])
     assert len(set(fitted.transform(new.assign(x=0.0, amount=0))[-4:, 0])) == 1  # all unknown or missing
     parts = fitted.parts(np.ones(1))
-    plain = parts_to_plain(parts)
-    np.testing.assert_array_equal(PreparedParts(parts_from_plain(plain)).scores(new), PreparedParts(parts).scores(new))
-    names = plain["encoders"][0][0]["names_as"]
-    plain["encoders"][0][0]["names_as"] = np.where(np.arange(names.size) == 0, -3, names)
+    np.testing.assert_array_equal(PreparedParts(read_again(parts)).scores(new), PreparedParts(parts).scores(new))
+    plain = as_lists(to_plain(parts))
+    plain["shared"][0][0]["names_as"][0] = -3
     with pytest.raises(ValueError, match="need a code each"):
-        parts_from_plain(plain)
+        from_plain(Parts, plain)
     X.assign(sick=y).to_csv(tmp_path / "rows.csv", index=False)
     model = train(tmp_path / "rows.csv", "sick", features="boosted")
     save_model(model, tmp_path / "model.json")
@@ -436,7 +436,7 @@ def test_parts_are_small_and_stored_exactly(table):
     X, y = table
     model = AUCClassifierCV(features=["additive", "forest", "boosted"], random_state=0).fit(X, y)
     parts = model.features_.parts(model.coef_[0])
-    again = parts_from_plain(parts_to_plain(parts))
+    again = read_again(parts)
     read = model._table_schema.read(X)[0]
     np.testing.assert_array_equal(PreparedParts(again).scores(read), PreparedParts(parts).scores(read))
     numbers = AUCClassifierCV(features="boosted", random_state=0).fit(X[list("abcde")], y)

@@ -8,6 +8,7 @@ from stored import read_again
 
 from vrspam.features.parts import CategoryPart, CurvePart, LinePart, Parts, lines_alone
 from vrspam.features.scoring import PreparedParts
+from vrspam.model.plain import from_plain, to_plain
 
 
 @pytest.fixture
@@ -51,15 +52,13 @@ def test_a_million_sparse_columns_are_never_written_out():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"coef": [1.0, 2.0]}, "do not fit 3 columns"),
+        ({"coef": [1.0, 2.0]}, r"coefficients of shape \(2,\) with missing values of \(3,\)"),
         ({"coef": [1.0, 2.0, np.inf]}, "not finite"),
-        ({"missing": [0.0, 0.0, np.inf]}, "do not fit"),
+        ({"missing": [0.0, 0.0, np.inf]}, "lines.missing holds numbers that are not finite"),
     ],
 )
 def test_stored_lines_are_checked(lines, change, words):
-    from vrspam.features.storage import parts_from_plain, parts_to_plain
-
-    plain = parts_to_plain(Parts((None, None, None), lines=lines))
-    plain["lines"] = {**plain["lines"], **change}
+    plain = to_plain(Parts((None, None, None), lines=lines))
+    plain["fields"]["lines"].update(change)
     with pytest.raises(ValueError, match=words):
-        parts_from_plain(plain)
+        from_plain(Parts, plain)

@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 from helpers import pairwise_auc
 from sklearn.base import clone
+from stored import as_lists
 
 from vrspam import AUCClassifierCV, kernels
 from vrspam.features import KernelFeatures, TreeFeatures, encoders
 from vrspam.features.encoders import Curves
 from vrspam.features.names import named_maps
-from vrspam.features.storage import parts_from_plain, parts_to_plain
+from vrspam.features.parts import Parts
+from vrspam.model.plain import from_plain, to_plain
 from vrspam.tool import load_model
 
 PRIME = 65_521
@@ -214,29 +216,29 @@ def test_columns_of_a_landmark_keep_a_missing_value_and_its_indicator_together(f
         ("multipliers", PRIME, "a multiplier of the trees"),
         ("thresholds", 2**40, "too large"),
         ("thresholds", 0.5, "whole numbers"),
-        ("codes", 10_000, "a landmark of trees is not among the values of its column"),
-        ("codes", -2, "a landmark of trees is not among the values of its column"),
+        ("landmarks", 10_000, "a landmark of trees is not among the values of its column"),
+        ("landmarks", -2, "a landmark of trees is not among the values of its column"),
     ],
 )
 def test_stored_trees_that_lead_nowhere_are_refused(part, value, message, frame):
     """Compiled code looks numbers up without checking them, so that files are checked when they are read."""
     features = TreeFeatures(n_trees=3, n_landmarks=10, random_state=0).fit(frame)
     parts = features.parts(np.ones(features.n_features_out_))
-    plain = json.loads(json.dumps(parts_to_plain(parts), default=lambda array: array.tolist()))
-    stored = plain["trees"][0]
-    (stored if part == "codes" else stored["trees"])[part][1][2] = value
+    plain = as_lists(to_plain(parts))
+    stored = plain["fields"]["trees"][0]
+    (stored if part == "landmarks" else stored["trees"])[part][1][2] = value
     with pytest.raises(ValueError, match=message):
-        parts_from_plain(plain)
+        from_plain(Parts, plain)
 
 
 @pytest.mark.parametrize("cut", ["columns", "absent_left"])
 def test_stored_trees_of_different_sizes_are_refused(cut, frame):
     features = TreeFeatures(n_trees=3, n_landmarks=10, random_state=0).fit(frame)
-    plain = parts_to_plain(features.parts(np.ones(features.n_features_out_)))
-    trees = plain["trees"][0]["trees"]
-    trees[cut] = trees[cut][:, :-1]
+    plain = as_lists(to_plain(features.parts(np.ones(features.n_features_out_))))
+    trees = plain["fields"]["trees"][0]["trees"]
+    trees[cut] = [nodes[:-1] for nodes in trees[cut]]
     with pytest.raises(ValueError, match=r"not whole|different sizes"):
-        parts_from_plain(plain)
+        from_plain(Parts, plain)
 
 
 @pytest.mark.parametrize("map_class", [KernelFeatures, TreeFeatures])
@@ -275,8 +277,7 @@ def share_of_rows(folder):
     """Share of the landmarks of a model that are rows of the table, as the model sees them."""
     model = load_model(folder / "model.json")
     rows = pd.read_csv(next(folder.glob("*.csv")))[list(model.schema.columns)]
-    found, held = [], model.features
-    assert held is not None
+    found, held = [], model.parts
     for part in held.kernels:
         known = encoders.encode(part.encoders, rows)
         found += [np.abs(known - landmark).max(axis=1).min() < 1e-9 for landmark in part.landmarks]

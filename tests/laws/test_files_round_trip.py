@@ -16,13 +16,17 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from laws_support import examples
-from tool_data import make_model
+from tool_data import flat_curve, make_model
 
+from vrspam import export
 from vrspam.export import NotExportable
-from vrspam.features.parts import Parts
+from vrspam.features.parts import CategoryPart, Parts
+from vrspam.inspection import Shape
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.tool import ModelFileError, export_model, load_model, modelfile, save_model, train
-from vrspam.tool.modelfile import model_to_dict, pack, unpack
+from vrspam.model import file as model_file
+from vrspam.model.facts import CandidateFacts, Certificate
+from vrspam.model.plain import from_plain, to_plain
+from vrspam.tool import ModelFileError, export_model, load_model, save_model, train
 from vrspam.tool.score_blocks import open_rows
 
 KINDS = ("number", "whole", "gaps", "constant", "category", "flag", "date", "decimal comma")
@@ -118,44 +122,49 @@ def test_a_model_comes_back_from_its_file(tmp_path_factory, seed, kinds, rows, f
         check_round_trip(model, rows_for(model, table), tmp_path_factory.mktemp("round"))
 
 
-values = st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9) | st.text(max_size=3)
-uniform = st.sampled_from([None, 0.5, 1]).flatmap(lambda one: st.lists(st.just(one), min_size=28, max_size=40))
-lists = st.lists(values, max_size=40) | uniform | st.lists(st.none() | st.just(1.5), min_size=28, max_size=40)
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+uniform = st.sampled_from([None, 0.5, 1.0]).flatmap(lambda one: st.lists(st.just(one), min_size=28, max_size=40))
+lists = st.lists(numbers, max_size=40) | uniform | st.lists(st.none() | st.just(1.5), min_size=28, max_size=40)
 
 
 @settings(max_examples=examples(60))
-@given(content=st.dictionaries(st.text(max_size=3), lists | st.lists(lists, max_size=3), max_size=3))
-@example(content={"effects": [None] * 33})
-def test_packed_values_come_back(content):
-    """Packing is for arrays and long lists of numbers, in which None is NaN; nothing else changes."""
-    stored = json.loads(json.dumps(pack({"features": content}), allow_nan=False))
-    found = unpack(stored)["features"]
-    assert found.keys() == content.keys()
-    for name, value in content.items():
-        assert plain(found[name], value) == value
-
-
-def plain(found, like):
-    """Lists again, with None where an array has NaN."""
-    if isinstance(found, np.ndarray):
-        found = found.tolist()
-        return [None if one != one else one for one in found]
-    if isinstance(found, list) and isinstance(like, list):
-        return [plain(one, part) for one, part in zip(found, like, strict=True)]
-    return found
+@given(heights=lists, names=st.lists(st.text(max_size=3), unique=True, max_size=40))
+@example(heights=[None] * 33, names=[])
+def test_numbers_and_texts_come_back(heights, names):
+    """Packing is for arrays, in which None is NaN, and many texts; few of them stay where they are."""
+    part = CategoryPart(dict.fromkeys(names, 0.5))
+    (again, twin) = from_plain(Parts, json.loads(json.dumps(to_plain(Parts((part, part))), allow_nan=False))).effects
+    assert again == twin == part
+    if heights:
+        scores = np.array(heights, dtype=float)
+        shape = flat_curve(scores.size, mean_score=scores, together=tuple(names))
+        found = from_plain(Shape, json.loads(json.dumps(to_plain(shape), allow_nan=False)))
+        assert found.mean_score.tobytes() == scores.tobytes()
+        assert found.together == tuple(names)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("where", ["training", "threshold", "selection"])
 def test_a_number_that_is_not_finite_is_refused_and_the_old_file_stays(tmp_path, number, where):
     chosen = ChosenThreshold(number, 1.0, 1.0, 1.0, 1.0, rule="threshold", asked=0.0)
+    candidate = CandidateFacts(
+        features="linear",
+        n_features=2,
+        l2=1.0,
+        l1=0.0,
+        auc=number,
+        standard_error=0.1,
+        chosen=True,
+        weight=1.0,
+        rows=400,
+    )
     path = tmp_path / "m.json"
     save_model(make_model(), path)
     before = path.read_bytes()
     wrong = {
-        "training": lambda: make_model(training={"gap": number}),
+        "training": lambda: make_model(facts={"certificate": Certificate("gap", number, None)}),
         "threshold": lambda: replace(make_model(), threshold=chosen),
-        "selection": lambda: make_model(training={"selection": [{"auc": number}]}),
+        "selection": lambda: make_model(facts={"selection": (candidate,)}),
     }
     with pytest.raises(ModelFileError, match="is not a finite number"):
         save_model(wrong[where](), path)
@@ -171,16 +180,16 @@ def test_a_file_that_would_score_otherwise_is_not_written(tmp_path, monkeypatch)
     path = tmp_path / "m.json"
     save_model(model, path)
     before = path.read_bytes()
-    broken = Parts(model.features.effects[::-1])  # type: ignore[union-attr]
+    broken = replace(model, parts=Parts(model.parts.effects[::-1]))
 
-    for wrong in (lambda plain: broken, lambda plain: 1 / 0):
+    for wrong in (lambda kind, plain: broken, lambda kind, plain: 1 / 0):
         with monkeypatch.context() as patched:
-            patched.setattr(modelfile, "parts_from_plain", wrong)
+            patched.setattr(model_file, "from_plain", wrong)
             with pytest.raises(ModelFileError, match="was not written"):
                 save_model(model, path)
         assert path.read_bytes() == before
         assert [*tmp_path.iterdir()] == [path]
-    assert model_to_dict(load_model(path)) == model_to_dict(model)
+    assert to_plain(load_model(path)) == to_plain(model)
 
 
 @pytest.mark.parametrize("form", ["python", "sql", "onnx"])
@@ -195,8 +204,9 @@ def test_an_export_that_scores_otherwise_is_not_written(tmp_path, monkeypatch, f
     export_model(model, **{form: path}, dtype="float64")
     before = path.read_bytes()
     other = replace(model, intercept=model.intercept + 0.01)
-    scorer = other.to_model()
-    monkeypatch.setattr(type(model), "to_model", lambda self: scorer)
+    written = {"python": "to_python", "sql": "to_sql", "onnx": "to_onnx"}[form]
+    write = getattr(export, written)
+    monkeypatch.setattr(export, written, lambda _, **options: write(other, **options))
     with pytest.raises(NotExportable, match="was not written"):
         export_model(model, **{form: path}, dtype="float64")
     assert path.read_bytes() == before

@@ -22,8 +22,8 @@ from laws_support import examples
 from test_exports import MAPS, hostile_frame, hostile_labels
 
 from vrspam.export import to_onnx
+from vrspam.model.file import checksum
 from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
-from vrspam.tool.modelfile import checksum
 from vrspam.tool.score_blocks import open_rows, score_blocks
 
 GARBAGE: tuple = (

@@ -18,11 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws_support import examples
+from stored import as_lists
 from tool_data import write_libsvm
 
-from vrspam.features import KernelFeatures, StackedFeatures, TreeFeatures
+from vrspam.features import BoostedFeatures, KernelFeatures, StackedFeatures, TreeFeatures
+from vrspam.model.file import checksum
+from vrspam.model.model import Model
+from vrspam.model.plain import from_plain, to_plain
 from vrspam.tool import ModelFileError, load_model, predict, save_model, train
-from vrspam.tool.modelfile import checksum, pack, unpack
 
 FEATURES: dict[str, Any] = {
     "linear": "linear",
@@ -30,7 +33,7 @@ FEATURES: dict[str, Any] = {
     "kernel": KernelFeatures(n_landmarks=6),
     "two kernels": "kernels",
     "trees": TreeFeatures(n_trees=3, max_depth=2, n_landmarks=6),
-    "boosted": "boosted",
+    "boosted": BoostedFeatures(n_trees=6),
 }
 NUMBERS: tuple[Any, ...] = (0.0, -1.0, 1e308, -1e308, 5e-324, 2.0**53, 1e17, 10**400, True, None, "x", [], "1e309")
 
@@ -72,18 +75,9 @@ def places(value, path=()):
         yield path
 
 
-def as_lists(value):
-    """Plain lists in the place of arrays."""
-    if isinstance(value, dict):
-        return {key: as_lists(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [as_lists(part) for part in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
 def forge(whole, place, number):
     forged = copy.deepcopy(whole)
-    content = as_lists(unpack(forged["model"]))
+    content = as_lists(forged["model"])
     part = content
     for key in place[:-1]:
         part = part[key]
@@ -121,24 +115,23 @@ def one_sentence(error):
 @given(data=st.data())
 def test_a_forged_number_never_gives_a_score_that_is_none(files, tmp_path_factory, data):
     whole, rows = files[data.draw(st.sampled_from([*files]))]
-    place = data.draw(st.sampled_from([*places(as_lists(unpack(whole["model"])))]))
+    place = data.draw(st.sampled_from([*places(as_lists(whole["model"]))]))
     check_forged(whole, rows, tmp_path_factory.mktemp("one"), place, data.draw(st.sampled_from(NUMBERS)))
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_forged_fill_values_and_widths_of_kernels(files, tmp_path, number):
-    for name, place in (("linear", ("schema", "fill")), ("linear", ("schema", "fill", 0))):
+    for name, place in (("linear", ("fields", "schema", "fill")), ("linear", ("fields", "schema", "fill", 0))):
         whole, rows = files[name]
         check_forged(whole, rows, tmp_path, place, number)
     for name, part in (("kernel", 0), ("two kernels", 0), ("two kernels", 1)):
         whole, rows = files[name]
-        check_forged(whole, rows, tmp_path, ("features", "kernels", part, "gamma"), number)
+        check_forged(whole, rows, tmp_path, ("fields", "parts", "kernels", part, "gamma"), number)
 
 
 def test_the_forger_changes_nothing_else(files):
     """A file forged with its own number is the file."""
     for whole, _ in files.values():
-        content = as_lists(unpack(whole["model"]))
-        place = ("intercept",)
-        again = json.loads(forge(whole, place, content["intercept"]))["model"]
-        assert json.dumps(pack(again)) == json.dumps(pack(content))
+        content = as_lists(whole["model"])
+        again = json.loads(forge(whole, ("fields", "intercept"), content["fields"]["intercept"]))["model"]
+        assert to_plain(from_plain(Model, again)) == whole["model"]

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from laws_support import examples
+from tool_data import make_facts
 
 from vrspam.data import Schema
 from vrspam.export import NotExportable, to_python, to_sql
@@ -53,9 +54,8 @@ def model_of(column, category, label):
             CategoryPart({category: 0.5, "another": -0.25}),
         )
     )
-    two = np.ones(2)
-    means = np.array([[0.0, 0.1], [0.4, 0.2]])
-    return Model(schema, label, two, 0.125, means, two, features=parts, calibration=Sigmoid(1.0, 0.0))
+    facts = make_facts(np.array([[0.0, 0.1], [0.4, 0.2]]), np.ones(2))
+    return Model(schema, label, parts, 0.125, calibration=Sigmoid(1.0, 0.0), facts=facts)
 
 
 class Strict(HTMLParser):

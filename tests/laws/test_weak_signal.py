@@ -99,7 +99,7 @@ def test_the_slope_follows_the_distance():
     positive = rng.random(200_000) < 0.3
     scores = rng.standard_normal(200_000) + positive
     halved = scores_to_expect(scores, positive, np.ones(200_000), 0.5, 0.0)
-    slopes = [calibrate(one, positive, "sigmoid").to_dict()["slope"] for one in (scores, halved)]
+    slopes = [vars(calibrate(one, positive, "sigmoid"))["slope"] for one in (scores, halved)]
     assert slopes == [pytest.approx(1.0, rel=0.02), pytest.approx(0.5, rel=0.03)]
 
 

@@ -13,7 +13,7 @@ from vrspam.tool import ModelFileError, load_model
 OLD = Path(__file__).resolve().parents[1] / "fixtures" / "version_0_1"
 
 
-@pytest.mark.parametrize("version", [1, 4])
+@pytest.mark.parametrize("version", [1, 4, 5])
 def test_a_model_file_from_before_the_first_release_is_refused_in_a_sentence(version, tmp_path):
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"format": "vrspam-model", "version": version, "model": {}}))

@@ -14,8 +14,8 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.features import KernelFeatures, TreeFeatures
+from vrspam.model.file import checksum
 from vrspam.tool import ModelFileError, load_model, save_model
-from vrspam.tool.modelfile import checksum
 from vrspam.tool.training import train
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "version_0_1" / "rows.csv"
@@ -23,9 +23,9 @@ DELETED = object()
 GARBAGE = [DELETED, None, "x", -1, 10**400, 1e308, True, [], {}, [[1.0], ["x", {}]], {"a": {"b": [None]}}]
 FEW: list[Any] = [DELETED, None, "x", -1, {"a": {"b": [None]}}]  # for the many fields of maps
 PARTS = {  # what the other files of the list do not have
-    "additive": ("features", "shapes"),
-    "kernel": ("features",),
-    "trees": ("features",),
+    "additive": ("parts", "shapes"),
+    "kernel": ("parts", "shared"),
+    "trees": ("parts", "shared"),
     "isotonic": ("calibration",),
 }
 MAPS = {
@@ -43,6 +43,11 @@ def places(value, path=()):
     for key, part in entries:
         yield (*path, key)
         yield from places(part, (*path, key))
+
+
+def part_of(place):
+    """The field of the model, or what stands beside the fields, that a place is in."""
+    return place[1] if place[0] == "fields" and len(place) > 1 else place[0]
 
 
 def forge(whole, path, value):
@@ -78,11 +83,12 @@ def folder(tmp_path_factory):
 def use(path, place, capsys):
     """What is wrong when commands show the forged field; an answer or one sentence is fine."""
     commands = [["explain", path, "--html", path.with_name("page.html")]]
-    if place[0] != "training":
+    part = part_of(place)
+    if part != "facts":
         commands += [["explain", path, "--json"]]
-    if place[0] == "features":
+    if part in ("parts", "shared"):
         commands = [["evaluate", path, ROWS]]
-    elif place[0] not in ("training", "shapes"):
+    elif part not in ("facts", "shapes"):
         commands += [["evaluate", path, ROWS]]
     for command in commands:
         code = main([str(word) for word in command])
@@ -99,7 +105,7 @@ def test_any_wrong_field_is_one_sentence_or_harmless(folder, name, capsys):
     path, refused, wrong = folder / "forged.json", 0, []
     parts = PARTS.get(name)
     for place in places(whole["model"]):
-        garbage = GARBAGE if parts is None else FEW if place[0] in parts else []
+        garbage = GARBAGE if parts is None else FEW if part_of(place) in parts else []
         for value in garbage:
             path.write_text(forge(whole, place, value))
             problem: Any = None
@@ -157,19 +163,21 @@ def test_arrays_that_lie_about_their_size_are_refused_before_they_are_unpacked(f
 )
 def test_curves_that_are_read_can_be_drawn(folder, key, value, capsys):
     whole = json.loads((folder / "additive.json").read_text("utf-8"))
-    place = ("shapes", "columns") if key is None else ("shapes", "columns", 0, key)
+    place: tuple[Any, ...] = ("fields", "shapes", "columns")
+    if key is not None:
+        place = (*place, 0, key)
     (folder / "curves.json").write_text(forge(whole, place, value))
     main(["explain", str(folder / "curves.json"), "--picture", str(folder / "curves.png")])
     assert "unexpected" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("place", [("identifiers",), ("schema", "identifiers")])
-def test_an_identifier_that_is_there_twice_is_refused(folder, place):
+def test_an_identifier_that_is_there_twice_is_refused(folder):
     """`predict` would copy it twice."""
     forged = folder / "twice.json"
     save_model(train(ROWS, "sick", features="linear", n_splits=3), forged)
     whole = json.loads(forged.read_text("utf-8"))
-    assert whole["model"]["identifiers"] == whole["model"]["schema"]["identifiers"] == ["patient"]
+    place = ("fields", "schema", "identifiers")
+    assert whole["model"]["fields"]["schema"]["identifiers"] == ["patient"]
     forged.write_text(forge(whole, place, ["patient", "patient"]), "utf-8")
     with pytest.raises(ModelFileError, match="identifiers must be a list of different texts"):
         load_model(forged)

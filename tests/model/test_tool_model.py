@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.fixes import parse_version
-from tool_data import NAMES, open_planned, patients, write, write_libsvm
+from tool_data import NAMES, open_planned, patients, with_facts, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.findings import Fix
@@ -32,6 +32,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.effects import explain, sum_by_column
+from vrspam.model.facts import MeasuredAUC
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.choose_model import choose_map
 from vrspam.report.pages.model import explanation_page
@@ -179,7 +180,7 @@ def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
     X, y = load_svmlight_file(str(path), n_features=8)
     folds = HashFolds(5, 0)
     scaled = StandardScaler(with_mean=False).fit_transform(X).tocsr()
-    number = folds.fold_of(X.multiply(1.0 / model.deviations).tocsr())
+    number = folds.fold_of(X.multiply(1.0 / model.of_columns.deviations).tocsr())
     aucs = []
     for fold in range(5):
         inside = number == fold
@@ -643,7 +644,7 @@ def test_a_map_that_is_linear_gives_a_plain_model(folder):
     frame[SICK] = np.where(frame["a"] + 0.1 * frame["b"] + rng.standard_normal(300) > 6, "yes", "no")
     path = write(frame, folder / "straight.csv")
     model = train(path, SICK, features=LinearFeatures(), n_splits=3)  # what "auto" takes when lines rank best
-    assert model.features is None
+    assert model.is_linear
     scaled = StandardScaler().fit_transform(frame[["a", "b"]])
     direction = AUCClassifier(model.training["l2"]).fit(scaled, frame[SICK]).coef_[0]
     cosine = direction @ model.standardised / np.linalg.norm(direction) / np.linalg.norm(model.standardised)
@@ -670,12 +671,12 @@ def test_what_a_reader_may_expect_is_the_corrected_auc(model, folder):
     names = ("corrected_auc", "corrected_auc_low", "corrected_auc_high")
     assert words.format(*(facts[name] for name in names)) in page
     assert f"showed {facts['cv_auc']:.3f}; picking the best flatters" in page
-    old = {name: value for name, value in facts.items() if not name.startswith("corrected")}
-    for training in (old, {**facts, "corrected_auc": None}):
-        page = re.sub("<[^>]*>", "", explanation_page(replace(model, training=training), model_name="m.json").html())
+    for low, high in ((None, None), (facts["corrected_auc_low"], facts["corrected_auc_high"])):
+        uncorrected = with_facts(model, corrected_auc=MeasuredAUC(None, low, high))
+        page = re.sub("<[^>]*>", "", explanation_page(uncorrected, model_name="m.json").html())
         assert words.format(*(facts[name] for name in ("cv_auc", "cv_auc_low", "cv_auc_high"))) in page
         assert "this may flatter a little, because the model was chosen by it" in page
-    assert expected_auc(replace(model, training={})) is None
+    assert expected_auc(replace(model, facts=None)) is None
 
 
 def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
@@ -683,9 +684,9 @@ def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
     rng = np.random.default_rng(1)
     y = np.arange(400) < 5
     frame = pd.DataFrame({"a": rng.standard_normal(400) + y, "b": rng.standard_normal(400), "sick": y})
-    nothing = dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"))
+    nothing = MeasuredAUC(None, None, None)
     trained = train(write(frame, tmp_path / "few.csv"), "sick", n_splits=2)
-    lacking = replace(trained, training={**trained.training, **nothing})
+    lacking = with_facts(trained, corrected_auc=nothing)
     save_model(lacking, tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").training["corrected_auc"] is None
 

@@ -19,9 +19,10 @@ from tool_data import make_model, patients, write
 from vrspam._utils.findings import Fix, Note
 from vrspam.cli import main
 from vrspam.data import Schema
+from vrspam.model.facts import MeasuredAUC
+from vrspam.model.file import checksum
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tool import ModelFileError, export_model, load_model, save_model
-from vrspam.tool.modelfile import checksum
 from vrspam.tool.training import train
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,15 +30,20 @@ positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 
 def bits(model):
-    arrays_ = [model.coef, np.array([model.intercept]), model.means, model.deviations]
+    """All that a model is, with its numbers as bytes."""
+    facts = model.facts
+    of_columns = facts.of_columns
+    arrays_ = [np.array([model.intercept]), of_columns.means, of_columns.deviations]
+    if model.is_linear:
+        arrays_.append(model.coef)
     return (
-        [a.tobytes() for a in arrays_],
+        [array.tobytes() for array in arrays_],
         model.schema,
         model.positive,
         type(model.positive),
-        None if model.calibration is None else model.calibration.to_dict(),
+        None if model.calibration is None else (model.calibration.method, vars(model.calibration).__repr__()),
         model.identifiers,
-        dict(model.training),
+        model.training,
         None if model.shapes is None else model.shapes.to_dict(),
     )
 
@@ -69,7 +75,7 @@ def test_isotonic_calibration_and_categories_come_back(tmp_path):
     assert bits(load_model(tmp_path / "m.json")) == bits(model)
     text = (tmp_path / "m.json").read_text("utf-8")
     assert "Łódź" in text  # readable
-    assert json.loads(text)["version"] == 5
+    assert json.loads(text)["version"] == 6
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
@@ -91,8 +97,8 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="cv_auc of training is not a finite number"):
-        save_model(make_model(training={"cv_auc": float("nan")}), path)
+    with pytest.raises(ValueError, match=r"facts\.cv_auc\.auc is not a finite number"):
+        save_model(make_model(facts={"cv_auc": MeasuredAUC(float("nan"), None, None)}), path)
     assert path.read_bytes() == before
 
 
@@ -136,75 +142,75 @@ def test_cut_off_at_any_place(tmp_path):
         refused(path, "not a vrspam model file|cut off or damaged")
 
 
-def changed(path, **changes):
-    """Write a file with changed content and a correct checksum."""
+def changed(path, where, value):
+    """Write a file with another value of a field, such as "facts.rows", and a correct checksum."""
     whole = json.loads(path.read_text("utf-8"))
-    for key, value in changes.items():
-        whole["model"][key] = value
+    *way, last = where.split(".")
+    part = whole["model"]["fields"]
+    for key in way:
+        part = part[key]
+    part[last] = value
     whole["checksum"] = checksum(whole["model"])
     path.write_text(json.dumps(whole))
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("where", "value", "words"),
     [
-        ({"coef": [1.0]}, "coef has shape"),
-        ({"coef": ["a", "b"]}, "something else than numbers"),
-        ({"coef": [[1.0], [1.0, 2.0]]}, "contradicts itself"),
-        ({"coef": [float("inf"), 0.0]}, "damaged"),
-        ({"intercept": "1e999"}, "not finite"),
-        ({"intercept": 10**400}, "contradicts itself"),
-        ({"deviations": [0.0, 1.0]}, "must be positive"),
-        ({"means": [[0, 0]]}, "means has shape"),
-        ({"intercept": None}, "contradicts itself"),
-        ({"positive": "maybe"}, "none of the labels"),
-        ({"positive": ["yes"]}, "is none of the labels"),
-        ({"calibration": {"method": "magic"}}, "'magic'"),
-        ({"calibration": {"method": "isotonic", "scores": [1, 0], "probabilities": [0, 1]}}, "must not decrease"),
-        ({"calibration": {"method": "isotonic", "scores": [0, 1], "probabilities": [0, 2]}}, "between 0 and 1"),
-        ({"calibration": 5}, "contradicts itself"),
-        ({"training": []}, "must be a dict"),
-        ({"schema": {}}, "not a schema"),
-        ({"identifiers": None}, "contradicts itself"),
-        ({"features": {"map": "AdditiveFeatures"}}, "contradicts itself"),
-        ({"features": {"map": "os.system"}}, "not a stored score"),
-        ({"features": {"effects": [None], "encoders": [], "kernels": [], "trees": []}}, "takes 1 columns"),
-        (
-            {"positive": "yes; or no"},
-            r"'yes; or no' is none of the labels \('no', 'yes'\)\): train",
-        ),
-        ({"schema": []}, r"\(this is not a schema \([^;]*\)\): train"),
-        ({"calibration": {"method": "magic"}}, r"\([^;]*'magic'[^;]*\): train"),
+        ("parts.lines.coef", [1.0], r"parts.lines does not fit: coefficients of shape \(1,\)"),
+        ("parts.lines.coef", ["a", "b"], "parts.lines.coef holds something else than finite numbers"),
+        ("parts.lines.coef", [[1.0], [1.0, 2.0]], "parts.lines.coef is not an array of finite numbers"),
+        ("parts.lines.coef", [float("inf"), 0.0], "damaged"),
+        ("intercept", "1e999", "intercept is not a finite number"),
+        ("intercept", 10**400, "intercept is not a finite number"),
+        ("intercept", None, "intercept is not a finite number"),
+        ("facts.of_columns.deviations", [0.0, 1.0], "facts.of_columns does not fit: deviations must be positive"),
+        ("facts.of_columns.means", [[0, 0]], "class means of shape"),
+        ("facts.rows", -1, "facts does not fit: a number of rows"),
+        ("facts.rows", 1.5, r"facts.rows is not a whole number \(1.5\)"),
+        ("facts.data", "a.csv", r"facts.data is not a list of texts \('a.csv'\)"),
+        ("facts.cv_auc.low", "x", "facts.cv_auc.low is not a finite number"),
+        ("facts.certificate.measure", "x", "facts.certificate.measure is not one of 'gap', 'stationarity'"),
+        ("facts.unheard", 1, "facts.unheard is not known"),
+        ("facts", {}, "facts.data is missing"),
+        ("facts", [], "facts is not an object with data, rows"),
+        ("roles", {"name": "age"}, "the role 'name' of a column is not known"),
+        ("roles", {"groups": 5}, "roles.groups is not a text"),
+        ("positive", "maybe", "none of the labels"),
+        ("positive", ["yes"], "positive is not a label"),
+        ("calibration", {"kind": "Magic"}, "'Magic'"),
+        ("calibration", {"kind": "Isotonic", "scores": [1, 0], "probabilities": [0, 1]}, "must not decrease"),
+        ("calibration", {"kind": "Isotonic", "scores": [0, 1], "probabilities": [0, 2]}, "between 0 and 1"),
+        ("calibration", {"kind": "Isotonic", "scores": [0, 1]}, "calibration.probabilities is missing"),
+        ("calibration", 5, "calibration is of the kind 5, which is not known"),
+        ("schema", {}, "schema.numeric is missing"),
+        ("schema", [], "schema is not an object with numeric"),
+        ("schema.fill", [1.0], "1 fill values for 2"),
+        ("schema.fill", ["1e999", 0.1], r"schema.fill\[0\] is not a finite number"),
+        ("schema.target_type", "date", "'date'"),
+        ("schema.labels", [["no"], "yes"], r"schema.labels\[0\] is not a label"),
+        ("schema.labels", [True, "yes"], "is not of type string"),
+        ("schema.identifiers", None, "schema.identifiers is not a list of texts"),
+        ("parts", {"map": "os.system"}, "parts.effects is missing"),
+        ("parts.effects", [None], "straight lines of 2 columns do not fit 1 columns"),
+        ("parts.effects", [{"kind": "os"}], r"parts.effects\[0\] is of the kind 'os', which is not known"),
+        ("positive", "yes; or no", r"'yes; or no' is none of the labels \('no', 'yes'\)\): train"),
     ],
 )
-def test_contradictions_are_named(tmp_path, changes, words):
+def test_contradictions_are_named(tmp_path, where, value, words):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
-    changed(path)
     load_model(path)
-    changed(path, **changes)
+    changed(path, where, value)
     refused(path, words)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("fill", [1.0], "1 fill values for 2"),
-        ("fill", ["1e999", 0.1], "must be finite"),
-        ("target_type", "date", "'date'"),
-        ("width", 10**15, "the score takes"),
-        ("labels", [["no"], "yes"], "is not of type string"),
-    ],
-)
-def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):
+def test_a_width_beyond_the_score_is_refused_before_names_are_made(tmp_path):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
-    schema = json.loads(path.read_text("utf-8"))["model"]["schema"]
-    change = {**schema, key: value}
-    if key == "width":
-        change |= {"numeric": [], "fill": None}
-    changed(path, schema=change)
-    refused(path, words)
+    for field, value in (("width", 10**15), ("numeric", []), ("fill", None)):
+        changed(path, f"schema.{field}", value)
+    refused(path, "the score takes")
 
 
 @pytest.mark.parametrize(
@@ -226,14 +232,14 @@ def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):
 def test_notes_that_are_not_plain_are_refused(tmp_path, note):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
-    changed(path, training={"warnings": [note]})
-    refused(path, "contradicts itself")
+    changed(path, "facts.warnings", [note])
+    refused(path, r"facts.warnings\[0\] does not fit")
 
 
 def test_notes_come_back(tmp_path):
     path = tmp_path / "m.json"
     note = Note("'größe': {5000} rows, use ", Fix("drop", ["größe"]))
-    save_model(make_model(training={"warnings": [note, "{ is not a field", "naïve"]}), path)
+    save_model(make_model(facts={"warnings": (note, "{ is not a field", "naïve")}), path)
     found = load_model(path).training["warnings"]
     assert found == [note, "{ is not a field", "naïve"]
     assert found[0].parts == note.parts
@@ -243,13 +249,13 @@ def test_newer_and_edited_files_are_refused(tmp_path):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
     whole = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**whole, "version": 6}))
+    path.write_text(json.dumps({**whole, "version": 7}))
     refused(path, "newer version of vrspam")
     for version in (0, None, "1", True):
         path.write_text(json.dumps({**whole, "version": version}))
         if version is not True:
             refused(path, "changed or damaged")
-    whole["model"]["coef"][0] = 0.2
+    whole["model"]["fields"]["parts"]["lines"]["coef"][0] = 0.2
     path.write_text(json.dumps(whole))
     refused(path, "changed or damaged")
 

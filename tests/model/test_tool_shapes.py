@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 from sklearn.model_selection import StratifiedKFold
-from tool_data import open_planned, patients, write, write_libsvm
+from stored import as_lists
+from tool_data import flat_curve, open_planned, patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
@@ -22,11 +23,12 @@ from vrspam.features.names import GROUPS
 from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
 from vrspam.model.effects import explain
+from vrspam.model.file import checksum
+from vrspam.model.plain import from_plain, to_plain
 from vrspam.plotting import plot_shapes
 from vrspam.report.words.model import describe_pairs
 from vrspam.report.words.training import describe_candidate
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
-from vrspam.tool.modelfile import checksum, unpack
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.training import train
@@ -120,7 +122,7 @@ def test_curves_and_interactions_add_up_to_the_score(model, folder, name):
     for column, part in by_hand.items():
         np.testing.assert_allclose(found[column][inside], part[inside], atol=1e-10)
     np.testing.assert_allclose(sum(found.values()), scores, atol=1e-10)
-    assert set(found) - set(by_hand) == ({"interactions"} if model.features.kernels else set())
+    assert set(found) - set(by_hand) == ({"interactions"} if model.parts.kernels else set())
 
 
 def test_interactions_hold_no_function_of_one_column(model, folder):
@@ -171,7 +173,7 @@ def test_importance_is_the_spread_of_the_parts(model, folder):
 
 
 def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, folder):
-    if model.features.kernels:
+    if model.parts.kernels:
         pytest.skip("its curves are projections")
     opened = open_planned(folder / "patients.csv", TrainPlan("sick"))
     table, y = opened.rows, opened.positive
@@ -191,7 +193,7 @@ def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, f
     half = student.ppf(0.975, 2) * np.sqrt(2) * np.std(each, axis=0)  # (1 - v)/v = 2 for thirds
     middle = design @ whole[own]
     np.testing.assert_allclose([*town.contribution, town.missing[0]], middle, atol=1e-7)
-    effect = model.features.effects[model.schema.columns.index("town")]
+    effect = model.parts.effects[model.schema.columns.index("town")]
     by_table = np.array([*(effect.values[name] for name in town.grid), effect.missing])
     alone = by_table - model.means[:, model.schema.columns.index("town")].mean()
     np.testing.assert_allclose([*town.contribution, town.missing[0]], alone, atol=1e-10)
@@ -243,7 +245,7 @@ def test_only_quantiles_are_marked_under_a_curve(grid, marked):
 def rewritten(path, to, change):
     """A model file with changed content, arrays as lists of numbers."""
     whole = json.loads(path.read_text("utf-8"))
-    whole["model"] = json.loads(json.dumps(unpack(whole["model"]), default=np.ndarray.tolist))
+    whole["model"] = as_lists(whole["model"])
     change(whole["model"])
     whole["checksum"] = checksum(whole["model"])
     to.write_text(json.dumps(whole), "utf-8")
@@ -254,17 +256,17 @@ def rewritten(path, to, change):
     [
         (lambda shape: shape["low"].pop(), "different sizes"),
         (lambda shape: shape.update(grid=[]), "different sizes"),
-        (lambda shape: shape["contribution"].__setitem__(0, "1e999"), "not finite"),
+        (lambda shape: shape["contribution"].__setitem__(0, "1e999"), "something else than finite numbers"),
         (lambda shape: shape.update(missing=[1.0]), "contradicts itself"),
         (lambda shape: shape.pop("high"), "contradicts itself"),
-        (lambda shape: shape.update(importance="nan"), "not finite"),
+        (lambda shape: shape.update(importance="nan"), "importance is not a finite number"),
     ],
 )
 def test_damaged_curves_are_named(folder, tmp_path, change, words):
     path = folder / "small.json"
     if not path.exists():
         save_model(train(folder / "patients.csv", "sick", features=LinearFeatures(), n_splits=2), path)
-    rewritten(path, tmp_path / "m.json", lambda content: change(content["shapes"]["columns"][0]))
+    rewritten(path, tmp_path / "m.json", lambda content: change(content["fields"]["shapes"]["columns"][0]))
     with pytest.raises(ModelFileError, match=words):
         load_model(tmp_path / "m.json")
 
@@ -321,9 +323,10 @@ def test_a_category_is_missing_only_where_rows_were_without_one(tmp_path, gaps):
     ("grid", "values", "words"), [([0.0, np.inf], [0.0, 1.0], "not finite"), ([], [], "different sizes")]
 )
 def test_curves_over_nothing_or_infinite_values_are_refused(grid, values, words):
-    plain = {"name": "age", "missing": None, "importance": 1.0, "contribution": values, "low": values, "high": values}
+    plain = to_plain(Shapes((flat_curve(2),)))
+    plain["fields"]["columns"][0].update(grid=grid, contribution=values, low=values, high=values)
     with pytest.raises(ValueError, match=words):
-        Shapes.from_dict({"columns": [{**plain, "grid": grid}], "interactions": None})
+        from_plain(Shapes, plain)
 
 
 @pytest.fixture(scope="module")
@@ -365,17 +368,20 @@ def test_pairs_and_columns_that_move_together_are_said(crossed, tmp_path, capsys
         (lambda shapes: shapes["pairs"][0]["values"].pop(), "does not fit its bins"),
         (lambda shapes: shapes["pairs"][0]["columns"][0]["edges"].reverse(), "bins of a pair do not fit"),
         (lambda shapes: shapes["pairs"][0]["columns"][0]["edges"].pop(), "bins of a pair do not fit"),
-        (lambda shapes: shapes["pairs"][0]["columns"][0]["labels"].__setitem__(0, 3), "lists of texts"),
+        (
+            lambda shapes: shapes["pairs"][0]["columns"][0]["labels"].__setitem__(0, 3),
+            r"labels\[0\] is not a text \(3\)",
+        ),
         (lambda shapes: shapes["pairs"][0].update(share=7), "share of a pair"),
         (lambda shapes: shapes.update(share=-1), "share of the interactions"),
-        (lambda shapes: shapes["columns"][0].update(extend=3), "extend must be true or false"),
-        (lambda shapes: shapes["columns"][0].update(together="age"), "lists of texts"),
-        (lambda shapes: shapes["columns"][0].update(unknown="nan"), "not finite"),
+        (lambda shapes: shapes["columns"][0].update(extend=3), "extend is not true or false"),
+        (lambda shapes: shapes["columns"][0].update(together="age"), "together is not a list of texts"),
+        (lambda shapes: shapes["columns"][0].update(unknown="nan"), "unknown is not a finite number"),
         (lambda shapes: shapes["columns"][0]["mean_score"].pop(), "different sizes"),
     ],
 )
 def test_damaged_pairs_are_named(crossed, tmp_path, change, words):
-    rewritten(crossed, tmp_path / "m.json", lambda content: change(content["shapes"]))
+    rewritten(crossed, tmp_path / "m.json", lambda content: change(content["fields"]["shapes"]))
     with pytest.raises(ModelFileError, match=words):
         load_model(tmp_path / "m.json")
 

@@ -24,7 +24,7 @@ from vrspam.metrics import roc_auc
 from vrspam.metrics.correction import TwoClassMeasure, corrected_choice, draw_sample, measure_folds
 from vrspam.model_selection.correction import correct
 from vrspam.model_selection.selection import Points, blend_weights, choose
-from vrspam.tool.score_parts import parts_of_map
+from vrspam.tool.score_parts import means_of_parts
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 
@@ -286,7 +286,7 @@ class TestStackedFeatures:
         features = found.transform(X)
         coef = np.random.default_rng(0).standard_normal((features.shape[1],))
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
-        parts, of_classes = found.parts(coef), parts_of_map(found, coef, means)["means"]
+        parts, of_classes = found.parts(coef), means_of_parts(found, coef, means)
         assert of_classes.shape == (2, X.shape[1] + 1)
         np.testing.assert_allclose(PreparedParts(parts).scores(X)[:, 0], features @ coef, atol=1e-10)
         np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)

@@ -106,8 +106,8 @@ def test_only_columns_that_are_read_from_dates_are_drawn_as_dates(tmp_path):
     model = train(table.assign(sick=sick), "sick", features="additive", n_splits=3)
     save_model(model, tmp_path / "m.json")
     stored = json.loads((tmp_path / "m.json").read_text("utf-8"))
-    assert {name for one in stored["model"]["shapes"]["columns"] for name in one} >= {"name", "grid"}
-    assert "part" not in {name for one in stored["model"]["shapes"]["columns"] for name in one}
+    parts_of_dates = {shape["name"]: shape["part"] for shape in stored["model"]["fields"]["shapes"]["columns"]}
+    assert {name for name, part in parts_of_dates.items() if part} == {"day (year)", "day (month)", "day (weekday)"}
     several: list[Any] = [fitted, model, load_model(tmp_path / "m.json")]
     for made in several:
         shapes = made.shape_functions_ if made is fitted else {one.name: one for one in made.shapes.columns}

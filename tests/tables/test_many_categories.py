@@ -18,7 +18,8 @@ from vrspam.features import (
     StackedFeatures,
     TreeFeatures,
 )
-from vrspam.features.storage import encoder_from_plain, encoder_to_plain
+from vrspam.features.encoders import Indicators
+from vrspam.model.plain import from_plain, to_plain
 from vrspam.tool.training import train
 
 MAPS = [
@@ -89,8 +90,10 @@ def test_a_category_may_be_called_rare():
 @pytest.mark.parametrize("grouped", [-1, 1.5, "x", None])
 def test_a_stored_number_of_rare_categories_is_checked(grouped):
     encoder = LinearFeatures().fit(pd.DataFrame({"town": ["a", "b"]})).encoders_[0]
-    with pytest.raises(ValueError, match="rare categories"):
-        encoder_from_plain({**encoder_to_plain(encoder), "grouped": grouped})
+    plain = to_plain(encoder)
+    plain["fields"]["grouped"] = grouped
+    with pytest.raises(ValueError, match=r"rare categories|grouped is not a whole number"):
+        from_plain(Indicators, plain)
 
 
 def test_thousands_of_categories_are_said_once_for_all_maps():

@@ -133,8 +133,8 @@ def test_maps_get_the_columns_as_they_are(tmp_path, end):
     assert model.training["map"] == "additive"
     expected = AdditiveFeatures(random_state=0).fit(frame.drop(columns="sick"))
     assert list(expected.feature_names_in_) == list(model.schema.columns)
-    assert model.features
-    for found, wanted in zip(model.features.effects, expected.encoders_, strict=True):
+    assert not model.is_linear
+    for found, wanted in zip(model.parts.effects, expected.encoders_, strict=True):
         if isinstance(found, CurvePart) and isinstance(wanted, Curves):
             np.testing.assert_array_equal(found.nodes, wanted.nodes)
         else:
@@ -168,7 +168,7 @@ def test_a_linear_map_with_categories_becomes_a_plain_model_that_scores_the_same
     frame = patients(300).drop(columns=["patient", "cholesterol, mg/dl"])
     path = write(frame, tmp_path / "p.csv")
     model = train(path, "sick", n_splits=3, features=LinearFeatures())
-    assert model.features is None
+    assert model.is_linear
     save_model(model, tmp_path / "m.json")
     found = load_model(tmp_path / "m.json")
     columns = list(model.schema.columns)
@@ -177,7 +177,7 @@ def test_a_linear_map_with_categories_becomes_a_plain_model_that_scores_the_same
     positive, scores = evaluation.score_file(found, path)
     np.testing.assert_allclose(scores, oracle.decision_function(frame[columns]), atol=1e-9)
     means = pd.get_dummies(frame[columns], prefix_sep="=", dtype=float).groupby(positive).mean()
-    np.testing.assert_allclose(found.means, means, rtol=1e-9)
+    np.testing.assert_allclose(found.of_columns.means, means, rtol=1e-9)
     assert evaluate(found, positive, scores).n == 300
 
 

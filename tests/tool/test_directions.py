@@ -81,9 +81,9 @@ def test_levels_keep_their_coefficients(table, monkeypatch, typed):
     fits, order = [], ["small", "medium", "large"]
     make = training.make_model
 
-    def kept(fit, facts, **options):
+    def kept(fit, *others, **options):
         fits.append(fit.estimator)
-        return make(fit, facts, **options)
+        return make(fit, *others, **options)
 
     monkeypatch.setattr(training, "make_model", kept)
     rng = np.random.default_rng(1)

@@ -172,7 +172,7 @@ def test_a_model_that_knows_the_groups_predicts_errors_as_well_as_any_linear_one
 
 
 def _scored(model, table):
-    scores = model.score(model.schema.encode(_arrow(model, table)) if model.features is None else _arrow(model, table))
+    scores = model.score(model.schema.encode(_arrow(model, table)) if model.is_linear else _arrow(model, table))
     return (table.y == "yes").to_numpy(), scores
 
 

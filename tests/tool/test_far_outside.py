@@ -79,7 +79,7 @@ def test_exports_end_their_lines_in_the_same_place(tmp_path):
         far.to_sql("rows", database, index=False)
         found = [score for (score,) in database.execute(f"SELECT ({to_sql(model)}) FROM rows")]
     np.testing.assert_allclose(found, expected, atol=1e-10)
-    np.testing.assert_allclose(model.to_model().scores(far.to_numpy()), expected, atol=1e-12)
+    np.testing.assert_allclose(model.to_model().score(far.to_numpy()), expected, atol=1e-12)
     for row, score in zip(rows, expected, strict=True):
         parts = model.explain_one(pd.DataFrame([row]))
         assert sum(parts.values()) == pytest.approx(score, abs=1e-10)

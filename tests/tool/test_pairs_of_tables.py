@@ -136,7 +136,7 @@ def test_exports_have_a_score_and_no_label(kind, request):
     inputs = {name: new[name].to_numpy()[:, None] for name in taken}
     inputs = {name: values.astype(object if values.dtype.kind in "OUT" else float) for name, values in inputs.items()}
     np.testing.assert_allclose(session.run(None, inputs)[0].ravel(), expected, rtol=1e-9, atol=1e-9)
-    assert model.to_model().label.higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
+    assert model.outcome.higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
 
 
 def test_a_ranker_is_exported_without_labels():
@@ -145,7 +145,7 @@ def test_a_ranker_is_exported_without_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     model = ConcordanceRanker().fit(X, X[:, 0])
-    assert model.to_model().label.higher == "a larger y"
+    assert model.to_model().outcome.higher == "a larger y"
     assert "def label" not in to_python(model)
 
 

@@ -56,7 +56,7 @@ def test_automatic_l1_leaves_out_what_does_not_matter_and_maps_take_it_too(table
     assert model.training["l1"] > 0
     assert set(np.flatnonzero(model.coef)) >= {0, 1}
     curves = train(table[0], "sick", l1="auto", penalty="mcp", features="additive", n_splits=3)
-    assert curves.training["nonzero"] < curves.coef.size
+    assert curves.training["nonzero"] < curves.of_columns.deviations.size
     assert "gap" in train(table[0], "sick", l1=[0.02], n_splits=3).training
 
 

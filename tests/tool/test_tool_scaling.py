@@ -64,10 +64,10 @@ def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
     undone = undo_linear_map(features, [], coef, 0.7, features.transform(X[:2]), np.ones(3))
     assert undone is not None
-    slopes, intercept = undone["coef"], undone["intercept"]
+    slopes, intercept = undone.coef, undone.intercept
     np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
     np.testing.assert_allclose(X @ slopes + intercept, StandardScaler().fit_transform(X) @ coef + 0.7, atol=1e-9)
-    np.testing.assert_allclose(undone["deviations"], X.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(undone.deviations, X.std(axis=0), rtol=1e-9)
 
 
 def test_categories_and_constants_of_a_plain_linear_map():
@@ -77,9 +77,9 @@ def test_categories_and_constants_of_a_plain_linear_map():
     for j, coef in enumerate(np.eye(4)):
         undone = undo_linear_map(features, [("x", "y")], coef, 0.0, features.transform(frame), np.ones(4))
         assert undone is not None
-        column = encoded @ undone["coef"] + undone["intercept"]
+        column = encoded @ undone.coef + undone.intercept
         np.testing.assert_allclose(column, features.transform(frame)[:, j], atol=1e-12)
-        np.testing.assert_allclose(undone["means"], encoded, atol=1e-12)
+        np.testing.assert_allclose(undone.means, encoded, atol=1e-12)
     given = np.ones(4), 0.0, features.transform(frame), np.ones(4)
     assert undo_linear_map(features, [("y", "x")], *given) is None  # the coefficients would get the wrong names
     assert undo_linear_map(features, [("x",)], *given) is None

@@ -49,6 +49,50 @@ def json_text(value: Any, **options: Any) -> str:
     return json.dumps(finite_or_none(value), allow_nan=False, **options)
 
 
+def json_lines(value: Any, *, width: int = 120, depth: int = 0) -> str:
+    """JSON for people: what fits into a line stands on one; texts and numbers of longer lists fill lines.
+
+    >>> print(json_lines({"rows": [1, 2.5], "words": {"name": "a long text", "none": None}}, width=40))
+    {
+     "rows": [1, 2.5],
+     "words": {"name": "a long text", "none": null}
+    }
+    """
+    if not isinstance(value, dict | list) or not value:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    first, last = "[", "]"
+    if isinstance(value, dict):
+        first, last = "{", "}"
+        entries = []
+        for name, part in value.items():
+            text = json_lines(part, width=width, depth=depth + 1)
+            entries.append(f"{json.dumps(name, ensure_ascii=False)}: {text}")
+    else:
+        entries = [json_lines(part, width=width, depth=depth + 1) for part in value]
+
+    length = depth + 2 + sum(len(entry) + 2 for entry in entries)
+    if length <= width and not any("\n" in entry for entry in entries):
+        return first + ", ".join(entries) + last
+    lines = entries
+    if isinstance(value, list) and not any(isinstance(part, dict | list) for part in value):
+        lines = _filled_lines(entries, width - depth - 1)
+    indent = "\n" + " " * (depth + 1)
+    return first + indent + f",{indent}".join(lines) + "\n" + " " * depth + last
+
+
+def _filled_lines(entries: list[str], width: int) -> list[str]:
+    """The entries, as many on each line as have room."""
+    lines: list[list[str]] = []
+    room = 0
+    for entry in entries:
+        room -= len(entry) + 2
+        if room < 0 or not lines:
+            lines.append([])
+            room = width - len(entry) - 2
+        lines[-1].append(entry)
+    return [", ".join(line) for line in lines]
+
+
 def finite_or_none(value: Any) -> Any:
     """Plain values in which None stands for numbers that are not finite."""
     if isinstance(value, float):

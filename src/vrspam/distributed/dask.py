@@ -203,7 +203,7 @@ def _score_block(block, model: Model, labels: bool, dtype: np.dtype) -> np.ndarr
     rows = check_array(block, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps)
     if rows.shape[1] != len(model.columns):
         raise ValueError(f"X has {rows.shape[1]} features, but the model was fitted with {len(model.columns)}.")
-    scores = model.scores(rows)
+    scores = model.score(rows)
     return model.labels(scores).astype(dtype, copy=False) if labels else scores
 
 

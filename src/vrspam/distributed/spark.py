@@ -99,7 +99,7 @@ class SparkScores(PairwiseClassifier):
 
         @pandas_udf("double")
         def scores(columns: pd.DataFrame) -> pd.Series:
-            return pd.Series(model.scores(encode_frame(columns, schema)))
+            return pd.Series(model.score(encode_frame(columns, schema)))
 
         return scores
 

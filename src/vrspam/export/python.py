@@ -126,7 +126,7 @@ def to_python(model: Any) -> str:
         raise NotExportable("Two columns of the model have the same name: rename one, and train again.")
 
     lines = [
-        f'"""Scores rows: higher means {_escape(model.label.higher)}.',
+        f'"""Scores rows: higher means {_escape(model.outcome.higher)}.',
         "",
         "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what",
         "each column adds to it. None, NaN, infinity and an empty text are missing values; a column that is not in the",
@@ -137,7 +137,7 @@ def to_python(model: Any) -> str:
         "",
         "import math",
         "",
-        f"CONSTANT = {_number(model.constant)}",
+        f"CONSTANT = {_number(model.intercept)}",
     ]
     items = []  # of the dict that `parts` returns
     for number, (column, effect) in enumerate(zip(model.columns, model.effects, strict=True)):
@@ -146,7 +146,7 @@ def to_python(model: Any) -> str:
         items.append(f"        {column.name!r}: {expression},")
 
     functions: list[str] = []
-    if not model.label.ranks:
+    if not model.ranks:
         probability = _write_probability(model)
         lines += probability.constants
         functions = [*probability.code, *_write_label(model)]
@@ -256,7 +256,7 @@ def _write_probability(model: Model) -> _Function:
             f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic."
         )
 
-    positive = _escape(repr(model.label.classes[1]))
+    positive = _escape(repr(model.classes[1]))
     head = [
         "def probability(row: dict) -> float:",
         f'    """The probability that the label of a row is {positive}."""',
@@ -266,7 +266,7 @@ def _write_probability(model: Model) -> _Function:
 
 def _write_label(model: Model) -> list[str]:
     """The function `label`."""
-    negative, positive = model.label.classes
+    negative, positive = model.classes
     if model.threshold is not None:
         least = _number(model.threshold.threshold)
         words = (

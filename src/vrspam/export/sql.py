@@ -59,13 +59,13 @@ def to_sql(model: Any) -> str:
     """
     model = additive_model(model, "SQL")
     comments = [
-        f"The score of a row: higher means {model.label.higher}. {WRITTEN_BY}",
+        f"The score of a row: higher means {model.outcome.higher}. {WRITTEN_BY}",
         "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
     ]
-    if not model.label.ranks:
+    if not model.ranks:
         comments += [*_label_comments(model), *_probability_comments(model)]
 
-    terms = [_number(model.constant)]
+    terms = [_number(model.intercept)]
     for number, (column, effect) in enumerate(zip(model.columns, model.effects, strict=True)):
         source = model.inputs[column.source]
         name = source.name
@@ -80,7 +80,7 @@ def to_sql(model: Any) -> str:
 
 def _label_comments(model: Model) -> list[str]:
     """Which rows have the positive label; nothing where the probability decides."""
-    positive = model.label.classes[1]
+    positive = model.classes[1]
     threshold = model.threshold
     if threshold is not None:
         return [f"Label: {positive!r} where the score is at least {threshold.threshold!r} ({threshold.words})."]
@@ -97,7 +97,7 @@ def _probability_comments(model: Model) -> list[str]:
     if isinstance(calibration, Sigmoid):
         slope = _number(calibration.slope)
         offset = _number(calibration.offset - calibration.slope * model.baseline)
-        positive = model.label.classes[1]
+        positive = model.classes[1]
         return [f"Probability of {positive!r}: 1E0 / (1E0 + EXP(-({slope} * score + {offset})))."]
     return ["Probabilities (isotonic) are not in this expression; the Python export has them."]
 

@@ -1,30 +1,40 @@
 """The parts of a score, as arrays: straight lines, functions of single columns, kernels and trees of several.
 
-Coefficients of the features of a map make its parts (`FeatureMap.parts`). Files store them (`vrspam.features.storage`),
-exporters write them, and rows are scored by them (`vrspam.features.scoring`). The numbers of several scores have one
-more axis.
+Coefficients of the features of a map make its parts (`FeatureMap.parts`). Files hold them by their fields, exporters
+write them, and rows are scored by them (`vrspam.features.scoring`). The numbers of several scores have one more axis.
+
+Compiled code looks numbers up in trees without checking them: what a file held is checked first (`check`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from vrspam import kernels
+from vrspam._utils.stored import ONCE, Flags, Height, NumbersWithGaps, WholeNumbers
 from vrspam.features.encoders.curves import Curves
 from vrspam.features.encoders.indicators import Indicators
 from vrspam.features.encoders.reading import Encoder, same_encoders
 
 MOST_DEPTH = 12  # of trees
 
+#: How each column is encoded; parts of a score may have the same encoders.
+SharedEncoders = Annotated[Sequence[Encoder], ONCE]
+
 
 class LinePart(NamedTuple):
     """Σ coef · x over columns of numbers as they are: two arrays, also for a million sparse columns."""
 
     coef: np.ndarray  # (columns,); 0 for columns that have another part, or none
-    missing: np.ndarray  # (columns,): what a missing value adds; NaN where a row with one has no score
+    missing: NumbersWithGaps  # (columns,): what a missing value adds; NaN where a row with one has no score
+
+    def check(self) -> None:
+        """Refuse arrays of different sizes, as a file may hold them."""
+        if self.coef.ndim != 1 or self.missing.shape != self.coef.shape:
+            raise ValueError(f"coefficients of shape {self.coef.shape} with missing values of {self.missing.shape}")
 
 
 class CurvePart(NamedTuple):
@@ -32,9 +42,15 @@ class CurvePart(NamedTuple):
 
     nodes: np.ndarray  # (k,): increasing
     values: np.ndarray  # (k,): the function at the nodes
-    left: Any = 0.0  # its slope before the first node
-    right: Any = 0.0  # its slope after the last node
-    missing: Any = 0.0  # its value where the number is missing; NaN where such a row has no score
+    left: Height = 0.0  # its slope before the first node
+    right: Height = 0.0  # its slope after the last node
+    missing: Height = 0.0  # its value where the number is missing; NaN where such a row has no score
+
+    def check(self) -> None:
+        """Refuse nodes that do not increase, and values of another number."""
+        increasing = self.nodes.ndim == 1 and self.nodes.size > 0 and bool((np.diff(self.nodes) > 0.0).all())
+        if not increasing or self.values.shape != self.nodes.shape:
+            raise ValueError("a curve needs a number at each of its increasing nodes")
 
     @classmethod
     def of(cls, encoder: Curves, coef: np.ndarray) -> CurvePart:
@@ -90,9 +106,9 @@ class CurvePart(NamedTuple):
 class CategoryPart(NamedTuple):
     """A number for each category, for a missing value, and for any other category."""
 
-    values: Mapping[str, Any]
-    missing: Any = 0.0
-    other: Any = 0.0
+    values: Mapping[str, Height]
+    missing: Height = 0.0
+    other: Height = 0.0
 
     @classmethod
     def of(cls, encoder: Indicators, coef: np.ndarray) -> CategoryPart:
@@ -142,19 +158,43 @@ def added_categories(first: CategoryPart, second: CategoryPart) -> CategoryPart:
 class KernelPart(NamedTuple):
     """coef · exp(-gamma ‖u - landmarks‖²), where u are the columns as `encoders` encode them."""
 
-    encoders: Sequence[Encoder]
+    encoders: SharedEncoders
     landmarks: np.ndarray
     gamma: float
     coef: np.ndarray  # of the landmarks; one column for each score, or for each feature of a map
+
+    def check(self) -> None:
+        """Refuse landmarks that the encoders do not make, and coefficients of others."""
+        width = sum(encoder.width for encoder in self.encoders)
+        if self.landmarks.ndim != 2 or self.landmarks.shape[1] != width or not self.coef.size:
+            raise ValueError(f"landmarks of shape {self.landmarks.shape} do not fit {width} columns")
+        if self.coef.shape != (len(self.landmarks),):
+            raise ValueError(f"coefficients of shape {self.coef.shape} do not fit {len(self.landmarks)} landmarks")
+        if any(isinstance(encoder, Curves) and encoder.table.shape[1] != 1 for encoder in self.encoders):
+            raise ValueError("a kernel needs one function of each column")
+        if not self.gamma > 0.0:
+            raise ValueError("gamma must be positive")
 
 
 class Trees(NamedTuple):
     """Whole binary trees, level by level: each array is trees × nodes."""
 
-    columns: np.ndarray  # the column that a node splits
-    thresholds: np.ndarray  # the number of the quantile, or the place of the category, up to which rows go to the left
-    multipliers: np.ndarray  # order the categories; 0 for numbers, and for categories in their own order
-    absent_left: np.ndarray  # whether missing numbers and unknown categories go to the left
+    columns: WholeNumbers  # the column that a node splits
+    # the number of the quantile, or the place of the category, up to which rows go to the left
+    thresholds: WholeNumbers
+    multipliers: WholeNumbers  # order the categories; 0 for numbers, and for categories in their own order
+    absent_left: Flags  # whether missing numbers and unknown categories go to the left
+
+    def check(self) -> None:
+        """Refuse trees that are not whole: compiled code looks nodes up without checking."""
+        shape = self.columns.shape
+        if len(shape) != 2 or self.columns.size == 0:
+            raise ValueError("trees need a matrix of nodes, a line for each tree")
+        if any(array.shape != shape for array in self):
+            raise ValueError("the parts of the trees have different sizes")
+        depth = (shape[1] + 1).bit_length() - 1
+        if shape[1] + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH:
+            raise ValueError(f"trees of {shape[1]} nodes are not whole")
 
 
 class TreePart(NamedTuple):
@@ -163,11 +203,36 @@ class TreePart(NamedTuple):
     Trees that learnt from labels have no landmarks: `coef` are then the values of their leaves, which are added up.
     """
 
-    encoders: Sequence[Encoder]
+    encoders: SharedEncoders
     trees: Trees
     # (m,): what a landmark adds to rows that share its leaf in all trees; or (trees, leaves): what each leaf adds
     coef: np.ndarray
-    landmarks: np.ndarray | None = None  # (m, columns): the landmarks as trees take them; None: no landmarks
+    landmarks: WholeNumbers | None = None  # (m, columns): the landmarks as trees take them; None: no landmarks
+
+    def check(self) -> None:
+        """Refuse numbers out of range: with these, compiled code would read outside of its arrays."""
+        _check_range("column", self.trees.columns, len(self.encoders))
+        _check_range("multiplier", self.trees.multipliers, kernels.CATEGORY_PRIME)
+        n_trees, n_nodes = self.trees.columns.shape
+        if self.landmarks is None:
+            if self.coef.shape != (n_trees, n_nodes + 1):
+                raise ValueError(f"values of shape {self.coef.shape} do not fit the leaves of the trees")
+            return
+        shape = self.landmarks.shape
+        if len(shape) != 2 or shape[1] != len(self.encoders) or not self.landmarks.size:
+            raise ValueError(f"landmarks of shape {shape} do not fit the trees")
+        if self.coef.shape != (shape[0],):
+            raise ValueError(f"coefficients of shape {self.coef.shape} do not fit {shape[0]} landmarks")
+        most = []
+        for encoder in self.encoders:
+            most.append(encoder.nodes.size if isinstance(encoder, Curves) else encoder.width - 1)
+        if self.landmarks.min() < -1 or (self.landmarks > most).any():
+            raise ValueError("a landmark of trees is not among the values of its column")
+
+
+def _check_range(name: str, numbers: np.ndarray, stop: int) -> None:
+    if numbers.min() < 0 or numbers.max() >= stop:
+        raise ValueError(f"a {name} of the trees is not among the {stop} there are")
 
 
 def joined(parts: Sequence[TreePart]) -> list[TreePart]:
@@ -204,6 +269,16 @@ class Parts(NamedTuple):
     trees: tuple[TreePart, ...] = ()  # what columns add together
     lines: LinePart | None = None  # straight lines of columns as they are
 
+    def check(self) -> None:
+        """Refuse parts that take different columns, or a column for numbers and for categories."""
+        if self.lines is not None and self.effects and len(self.effects) != self.n_columns:
+            raise ValueError(f"straight lines of {self.n_columns} columns do not fit {len(self.effects)} columns")
+        if any(len(encoders) != self.n_columns for encoders in self.encoders):
+            raise ValueError(f"the score has {self.n_columns} columns, but one of its parts has another number")
+        for j, holds_numbers in enumerate(self.kinds_of_columns()):
+            if len(holds_numbers) > 1:
+                raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
+
     @property
     def n_columns(self) -> int:
         """Number of columns that the score takes."""
@@ -223,6 +298,19 @@ class Parts(NamedTuple):
     def has_effects(self) -> bool:
         """Whether columns add something on their own."""
         return self.lines is not None or any(effect is not None for effect in self.effects)
+
+    def kinds_of_columns(self) -> list[set[bool]]:
+        """Of each column, whether the parts take it for numbers: one answer, none if the score does not use it."""
+        kinds: list[set[bool]] = [set() for _ in range(self.n_columns)]
+        for encoders in self.encoders:
+            for kind, encoder in zip(kinds, encoders, strict=True):
+                kind.add(isinstance(encoder, Curves))
+        for kind, effect in zip(kinds, self.effects, strict=False):
+            if effect is not None:
+                kind.add(isinstance(effect, CurvePart))
+        for j in () if self.lines is None else np.flatnonzero(self.lines.coef).tolist():
+            kinds[j].add(True)
+        return kinds
 
     def of_columns(self) -> tuple[Effect | None, ...]:
         """What each column adds on its own, where a straight line is a curve too, as exporters write it."""

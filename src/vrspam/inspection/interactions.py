@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vrspam._utils.stored import NumbersWithGaps
 from vrspam.inspection.bins import ColumnBins
 from vrspam.inspection.rows import ReadRows
+from vrspam.tables.kinds.dates import PARTS
 
 
 class Axis(NamedTuple):
@@ -38,6 +40,18 @@ class Axis(NamedTuple):
     edges: np.ndarray | None
     part: str = ""
 
+    def check(self) -> None:
+        """Refuse bins that do not fit their labels, as a file may hold them."""
+        if self.part and self.part not in PARTS:
+            raise ValueError(f"{self.part!r} is no part of a date")
+        if self.edges is None:
+            return
+        n_bins = len(self.labels)
+        if self.labels[-1:] == ("missing",):
+            n_bins -= 1
+        if self.edges.shape != (n_bins + 1,) or (np.diff(self.edges) < 0.0).any():
+            raise ValueError("the bins of a pair do not fit")
+
 
 class PairEffect(NamedTuple):
     """How two columns interact.
@@ -63,7 +77,15 @@ class PairEffect(NamedTuple):
 
     columns: tuple[Axis, Axis]
     share: float
-    values: np.ndarray
+    values: NumbersWithGaps
+
+    def check(self) -> None:
+        """Refuse a heat map of another size, and a share that is none."""
+        first, second = self.columns
+        if self.values.shape != (len(first.labels), len(second.labels)):
+            raise ValueError("the heat map of a pair does not fit its bins")
+        if not 0.0 <= self.share <= 1.0:
+            raise ValueError("the share of a pair is not between 0 and 1")
 
     @property
     def names(self) -> tuple[str, str]:

@@ -1,19 +1,20 @@
-"""What columns add to a score: their curves with bands from the folds, how files hold them, and their importance."""
+"""What columns add to a score: their curves with bands from the folds, and their importance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
+from vrspam._utils.stored import NEVER, NumbersOrTexts, NumbersWithGaps
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import CategoryPart, CurvePart, Effect
 from vrspam.features.scoring import column_scores
 from vrspam.inspection.groups import INTERACTIONS, distinct
-from vrspam.inspection.interactions import Axis, PairEffect
+from vrspam.inspection.interactions import PairEffect
 from vrspam.tables.kinds.dates import PARTS
 
 
@@ -67,20 +68,32 @@ class Shape(NamedTuple):
     """
 
     name: str
-    grid: np.ndarray
+    grid: NumbersOrTexts
     contribution: np.ndarray
     low: np.ndarray
     high: np.ndarray
     missing: tuple[float, float, float] | None
     importance: float
     difference: float = 0.0
-    mean_score: np.ndarray | None = None
+    mean_score: NumbersWithGaps | None = None
     missing_mean_score: float | None = None
     together: tuple[str, ...] = ()
     unknown: float = 0.0
     extend: bool = False
     direction: int = 0
     part: str = ""
+
+    def check(self) -> None:
+        """Refuse parts of different sizes, as a file may hold them."""
+        sizes = {self.contribution.shape, self.low.shape, self.high.shape}
+        if self.mean_score is not None:
+            sizes.add(self.mean_score.shape)
+        if self.grid.ndim != 1 or self.grid.size == 0 or sizes != {self.grid.shape}:
+            raise ValueError("a curve has parts of different sizes")
+        if self.direction not in (-1, 0, 1):
+            raise ValueError(f"the direction of a curve is {self.direction}")
+        if self.part and self.part not in PARTS:
+            raise ValueError(f"{self.part!r} is no part of a date")
 
     @property
     def numeric(self) -> bool:
@@ -170,9 +183,13 @@ class Shapes:
     interactions: float | None = None
     share: float = 0.0  # share of that part in the variance of the score
     pairs: tuple[PairEffect, ...] = ()  # the strongest pairs of columns that interact
-    # (columns,): standard deviation of what each column does to the score, by its curve and in interactions;
-    # not in files
-    effects: np.ndarray | None = None
+    # (columns,): standard deviation of what each column does to the score, by its curve and in interactions
+    effects: Annotated[np.ndarray | None, NEVER] = None
+
+    def check(self) -> None:
+        """Refuse a share that is none."""
+        if not 0.0 <= self.share <= 1.0:
+            raise ValueError("the share of the interactions is not between 0 and 1")
 
     @property
     def rest_name(self) -> str:
@@ -238,25 +255,6 @@ class Shapes:
             "share": self.share,
         }
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
-        """Return what `to_dict` wrote; raise an error if it is invalid."""
-        interactions = plain["interactions"]
-        if interactions is not None:
-            interactions = float(interactions)
-        shapes = cls(
-            columns=tuple(map(_read_shape, plain["columns"])),
-            interactions=interactions,
-            share=float(plain.get("share", 0.0)),
-            pairs=tuple(map(_read_pair, plain.get("pairs", ()))),
-        )
-        spread = [shape.importance for shape in shapes.columns]
-        if not np.isfinite([*spread, shapes.interactions or 0.0]).all():
-            raise ValueError("the spread of a curve is not finite")
-        if not 0.0 <= shapes.share <= 1.0:
-            raise ValueError("the share of the interactions is not between 0 and 1")
-        return shapes
-
 
 class _MonotoneChange(NamedTuple):
     shape: Shape
@@ -303,7 +301,7 @@ def _in_order(shape: Shape, levels: Sequence[str]) -> Shape:
     )
 
 
-# How model files hold curves.
+# Curves as plain values, for JSON.
 
 _LISTS = ("contribution", "low", "high")
 
@@ -329,88 +327,6 @@ def _plain_pair(pair: PairEffect) -> dict[str, Any]:
     return {"columns": columns, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]}
 
 
-def _read_shape(plain: Mapping[str, Any]) -> Shape:
-    of_texts = all(isinstance(value, str) for value in plain["grid"])
-    grid = np.array(plain["grid"], dtype=object if of_texts else np.float64)
-    value, low, high = (np.array(plain[name], dtype=np.float64) for name in _LISTS)
-    missing = None
-    if plain["missing"] is not None:
-        missing_value, missing_low, missing_high = map(float, plain["missing"])
-        missing = (missing_value, missing_low, missing_high)
-    extend = plain.get("extend", False)
-    if not isinstance(extend, bool):
-        raise TypeError("extend must be true or false")
-
-    mean_score = None
-    known_means = np.empty(0)
-    sizes = {value.shape, low.shape, high.shape}
-    if plain.get("mean_score") is not None:
-        mean_score = np.array(plain["mean_score"], dtype=np.float64)  # None is NaN
-        known_means = mean_score[~np.isnan(mean_score)]
-        sizes.add(mean_score.shape)
-    if grid.ndim != 1 or grid.size == 0 or sizes != {grid.shape}:
-        raise ValueError("a curve has parts of different sizes")
-    missing_mean = plain.get("missing_mean_score")
-    if missing_mean is not None:
-        missing_mean = float(missing_mean)
-
-    shape = Shape(
-        name=str(plain["name"]),
-        grid=grid,
-        contribution=value,
-        low=low,
-        high=high,
-        missing=missing,
-        importance=float(plain["importance"]),
-        difference=float(plain.get("difference", 0.0)),
-        mean_score=mean_score,
-        missing_mean_score=missing_mean,
-        together=_texts(plain.get("together", [])),
-        unknown=float(plain.get("unknown", 0.0)),
-        extend=extend,
-        direction=int(plain.get("direction", 0)),
-    )
-    single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
-    numbers = [value, low, high, missing or (), single, known_means]
-    if not of_texts:
-        numbers.append(grid)
-    if not all(np.isfinite(part).all() for part in numbers):
-        raise ValueError("a curve holds numbers that are not finite")
-    return shape
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError("names of columns and labels must be lists of texts")
-    return tuple(values)
-
-
 def _with_gaps(values: np.ndarray) -> list[Any]:
     """Numbers as lists, None instead of NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
-
-
-def _read_pair(plain: Mapping[str, Any]) -> PairEffect:
-    first, second = map(_read_axis, plain["columns"])
-    values = np.array(plain["values"], dtype=np.float64)  # None is NaN
-    share = float(plain["share"])
-    if values.shape != (len(first.labels), len(second.labels)) or np.isinf(values).any():
-        raise ValueError("the heat map of a pair does not fit its bins")
-    if not 0.0 <= share <= 1.0:
-        raise ValueError("the share of a pair is not between 0 and 1")
-    return PairEffect((first, second), share, values)
-
-
-def _read_axis(plain: Mapping[str, Any]) -> Axis:
-    (name,) = _texts([plain["name"]])
-    labels = _texts(plain["labels"])
-    if plain["edges"] is None:
-        return Axis(name, labels, None)
-
-    edges = np.array(plain["edges"], dtype=np.float64)
-    n_bins = len(labels)
-    if labels[-1:] == ("missing",):
-        n_bins -= 1
-    if edges.shape != (n_bins + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
-        raise ValueError("the bins of a pair do not fit")
-    return Axis(name, labels, edges)

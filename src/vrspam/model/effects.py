@@ -10,8 +10,7 @@ import numpy as np
 from vrspam.inspection import INTERACTIONS, distinct
 
 if TYPE_CHECKING:
-    from vrspam.features.parts import Parts
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,10 @@ def explain(model: Model) -> list[Effect]:
     """
     contributions = model.contributions
     total = float(contributions.sum()) or float("inf")  # without a difference of the means all shares are 0
-    if model.features is None:
+    if model.is_linear:
         effects = _effects_of_features(model, contributions, total)
     else:
-        effects = _effects_of_columns(model, model.features, contributions, total)
+        effects = _effects_of_columns(model, contributions, total)
     return sorted(effects, key=lambda effect: (-abs(effect.contribution), -(effect.importance or 0.0)))
 
 
@@ -95,26 +94,26 @@ def _effects_of_features(model: Model, contributions: np.ndarray, total: float) 
     return effects
 
 
-def _effects_of_columns(model: Model, features: Parts, contributions: np.ndarray, total: float) -> list[Effect]:
+def _effects_of_columns(model: Model, contributions: np.ndarray, total: float) -> list[Effect]:
     """The effects of columns, by their curves, and of interactions."""
     spread = {} if model.shapes is None else model.shapes.importances()
     effects = []
-    for name, part in _contributions_of_columns(model, features, contributions).items():
+    for name, part in _contributions_of_columns(model, contributions).items():
         effects.append(Effect(name, name, None, None, spread.get(name), part, part / total))
     return effects
 
 
-def _contributions_of_columns(model: Model, features: Parts, contributions: np.ndarray) -> dict[str, float]:
+def _contributions_of_columns(model: Model, contributions: np.ndarray) -> dict[str, float]:
     """What each column, and interactions, add to the difference between the mean scores of the two classes."""
-    if model.shapes is not None and not features.keeps_columns_apart:
+    if model.shapes is not None and not model.parts.keeps_columns_apart:
         by_name = {shape.name: shape.difference for shape in model.shapes.columns}
         by_name[model.shapes.rest_name] = float(contributions.sum()) - sum(by_name.values())
         return by_name
 
     names: list[str] = []
-    if features.has_effects:
+    if model.parts.has_effects:
         names.extend(model.schema.columns)
-    if not features.keeps_columns_apart:
+    if not model.parts.keeps_columns_apart:
         names.append(INTERACTIONS)
     return dict(zip(distinct(names), contributions.tolist(), strict=True))
 

@@ -12,7 +12,7 @@ from vrspam.tables import frames
 from vrspam.tables.unseen import far_outside
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 class Part(NamedTuple):
@@ -85,7 +85,7 @@ def explain_rows(
         chosen = frames.rows_of(X, readable)
         scores = model.score(chosen)
         parts = model.parts_of_rows(chosen)
-    probabilities = None if model.calibration is None else model.calibration(scores)
+    probabilities = model.probabilities(scores)
 
     indices = {name: j for j, name in enumerate(model.schema.columns) if name in parts}
     n_scored = 0

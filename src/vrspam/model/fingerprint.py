@@ -35,10 +35,6 @@ class Fingerprint:
         salt = secrets.token_hex(8)
         return cls(salt, frozenset(_digests(single, salt)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"salt": self.salt, "rows": sorted(self.rows)}
-
     def find(self, rows: Any) -> set[str]:
         """The hashes of training rows among these rows."""
         if not self.rows:

@@ -1,8 +1,8 @@
 """The columns that a model takes: as they come from outside, and as its parts take them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from vrspam._utils.findings import VrspamError
 from vrspam.tables.kinds.dates import Dates
@@ -55,28 +55,51 @@ def check_utf8(texts: Iterable[str], language: str) -> None:
             ) from error
 
 
-def named_columns(
-    names: Sequence[str], numeric: Sequence[bool], schema: Schema | None
-) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
-    """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
+class TakenColumns(NamedTuple):
+    """The columns that a model takes."""
+
+    inputs: tuple[Input, ...]
+    columns: tuple[Column, ...]  # made from the inputs, in the order in which the parts of the score take them
+
+
+def is_matrix(schema: Schema) -> bool:
+    """Whether the columns are those of one matrix, and have no names."""
+    return schema.width is not None and not schema.numeric
+
+
+def column_names(schema: Schema) -> tuple[str, ...]:
+    """The columns in the order in which the parts of a score take them: that of a frame, or numbers first."""
+    if schema.source:
+        return tuple(str(name) for name in schema.names)
+    return schema.columns
+
+
+def taken_columns(schema: Schema) -> TakenColumns:
+    """The inputs of a model, and the columns that are made from them.
 
     >>> from vrspam.tables.kinds.numbers import Numbers
     >>> from vrspam.tables.schema import Schema
-    >>> inputs, _ = named_columns(["income"], [True], Schema(readings={"income": Numbers(".", ",", "$")}))
-    >>> inputs[0].note
+    >>> schema = Schema(("income",), readings={"income": Numbers(".", ",", "$")})
+    >>> taken_columns(schema).inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
     """
-    made = {} if schema is None else schema.made()
+    made = schema.made()
     inputs: dict[Any, Input] = {}
     places: dict[Any, int] = {}
     columns: list[Column] = []
-    for name, is_number in zip(names, numeric, strict=True):
+    for name in column_names(schema):
         source, part = made.get(name, (name, ""))
         if source not in inputs:
-            kind = None if schema is None else schema.readings.get(source)
-            number = Input(str(source), NUMBER if is_number else TEXT, "" if kind is None else kind.hint)
-            places[source], inputs[source] = len(inputs), number
-            if isinstance(kind, Dates):
-                inputs[source] = Input(str(source), DATE)
+            places[source] = len(inputs)
+            inputs[source] = _input(source, schema, is_text=name in schema.categorical)
         columns.append(Column(name, places[source], part or None))
-    return tuple(inputs.values()), tuple(columns)
+    return TakenColumns(tuple(inputs.values()), tuple(columns))
+
+
+def _input(source: Any, schema: Schema, *, is_text: bool) -> Input:
+    """A column as it comes from outside, of its kind."""
+    reading = schema.readings.get(source)
+    if isinstance(reading, Dates):
+        return Input(str(source), DATE)
+    note = "" if reading is None else reading.hint
+    return Input(str(source), TEXT if is_text else NUMBER, note)

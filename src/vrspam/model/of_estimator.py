@@ -1,43 +1,33 @@
 """The model of a fitted estimator: `estimator.to_model()`."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils import array_api
+from vrspam._utils.roles import ORDER, TIMES
 from vrspam.features import FeatureMap
 from vrspam.features.parts import Parts, lines_alone
-from vrspam.model.inputs import NotExportable, named_columns
-from vrspam.model.model import Label, Model
+from vrspam.model.inputs import NotExportable, column_names
+from vrspam.model.model import Model
+from vrspam.tables.schema import Label, Schema
 
 
 def model_of_estimator(estimator: Any) -> Model:
     """Return the score of a fitted estimator of two classes, or of a ranker, with all that is needed to use it."""
     parts = parts_of(estimator, one_line_of(estimator))
-    calibration = getattr(estimator, "calibration_", None)
-    schema = getattr(estimator, "_table_schema", None)
-    is_matrix = schema is None and not hasattr(estimator, "feature_names_in_")
-    if is_matrix:
-        names = [str(number) for number in range(estimator.n_features_in_)]
-    else:
-        names = [str(name) for name in (estimator.feature_names_in_ if schema is None else schema.names)]
-    features = getattr(estimator, "features_", None)
-    numeric = [True] * estimator.n_features_in_ if features is None else features.numeric_columns
-    inputs, columns = named_columns(names, numeric, schema)
-    decides_by_score = calibration is None or calibration.half is not None
+    target = target_of(estimator)
     return Model(
-        inputs,
-        columns,
+        schema=replace(schema_of(estimator), target=target.name, labels=target.labels),
+        positive=target.positive,
         parts=parts,
-        constant=float(array_api.on_host(estimator.intercept_)[0]),
-        label=label_of(estimator),
-        limit=0.0 if decides_by_score else None,
-        threshold=getattr(estimator, "threshold_", None),
-        calibration=calibration,
+        intercept=float(array_api.on_host(estimator.intercept_)[0]),
+        calibration=getattr(estimator, "calibration_", None),
         baseline=float(getattr(estimator, "baseline_", 0.0)),
-        is_matrix=is_matrix,
-        left_out=() if schema is None else tuple(map(str, schema.identifiers)),
+        threshold=getattr(estimator, "threshold_", None),
+        roles=target.roles,
     )
 
 
@@ -66,8 +56,42 @@ def parts_of(estimator: Any, coef: np.ndarray) -> Parts:
     return features.parts(coef)
 
 
-def label_of(estimator: Any) -> Label:
-    """The classes of an estimator, or what a higher score of a ranker means."""
-    classes = np.asarray(getattr(estimator, "classes_", (False, True))).tolist()  # rankers have none
-    ranks = {"event": "an earlier event", "y": "a larger y"}
-    return Label(tuple(classes), ranks.get(getattr(estimator, "higher_", ""), ""))
+def schema_of(estimator: Any) -> Schema:
+    """The columns that an estimator was fitted on: of a matrix, or of a frame in its order, as it was read."""
+    read = getattr(estimator, "_table_schema", None)
+    if read is None:
+        if not hasattr(estimator, "feature_names_in_"):
+            return Schema(width=estimator.n_features_in_, zero_based=True)
+        read = Schema(source=tuple(estimator.feature_names_in_))
+
+    names = column_names(read)
+    features = getattr(estimator, "features_", None)
+    holds_numbers = [True] * len(names) if features is None else features.numeric_columns
+    numeric: list[str] = []
+    categorical: dict[str, tuple[str, ...]] = {}
+    for name, is_number in zip(names, holds_numbers, strict=True):
+        if is_number:
+            numeric.append(name)
+        else:
+            categorical[name] = read.categorical.get(name, ())
+    return replace(read, numeric=tuple(numeric), categorical=categorical, fill=None)
+
+
+class Target(NamedTuple):
+    """What an estimator ranks."""
+
+    name: str | None
+    positive: Label
+    labels: tuple[Label, ...] = ()
+    roles: dict[str, str] = {}
+
+
+def target_of(estimator: Any) -> Target:
+    """The classes of an estimator, or what a ranker ranks by."""
+    higher = getattr(estimator, "higher_", None)
+    if higher == "y":
+        return Target("y", 1, roles={ORDER: "y"})
+    if higher == "event":
+        return Target(None, "event", roles={TIMES: "y"})
+    negative, positive = np.asarray(getattr(estimator, "classes_", (False, True))).tolist()
+    return Target(None, positive, (negative, positive))

@@ -53,11 +53,21 @@ class Outcome:
         """The labels that are ranked below the positive one."""
         return [label for label in self.labels if label != self.positive]
 
+    @property
+    def classes(self) -> tuple[Label, Label]:
+        """The labels that rows are given, the negative one first; one text stands for several negative labels."""
+        if len(self.others) == 1:
+            return self.others[0], self.positive
+        return f"not {self.positive}", str(self.positive)
 
-def describe_higher(outcome: Outcome) -> str:
-    """Return what a higher score means, for scores that only rank rows."""
-    inside = "" if outcome.within is None else f", among rows of the same {outcome.within}"
-    if outcome.order is not None:
-        return f"a larger {outcome.target}{inside}"
-    more = "more likely" if outcome.times is None else "an earlier"
-    return f"{more} {outcome.target} = {outcome.positive}{inside}"
+    @property
+    def higher(self) -> str:
+        """What a higher score means."""
+        if not self.ranks:
+            return f"more likely {self.classes[1]!r}"
+        inside = "" if self.within is None else f", among rows of the same {self.within}"
+        if self.order is not None:
+            return f"a larger {self.target}{inside}"
+        label = str(self.positive) if self.target is None else f"{self.target} = {self.positive}"
+        more = "more likely" if self.times is None else "an earlier"
+        return f"{more} {label}{inside}"

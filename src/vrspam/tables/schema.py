@@ -4,10 +4,11 @@ on new rows.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -21,6 +22,15 @@ from vrspam.tables.unseen import Unseen
 from vrspam.tables.writing import Writing
 
 Label = bool | int | float | str
+Name = Annotated[Any, str]  # of a column: a frame may have others than texts, files hold texts
+
+#: The types of Python of each type of labels.
+TYPES_OF_LABELS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int64": (int,),
+    "double": (int, float),
+    "string": (str,),
+}
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
@@ -81,11 +91,11 @@ class Schema:
     labels: tuple[Label, ...] | None = None
     width: int | None = None
     zero_based: bool = False
-    readings: Mapping[Any, KindOfText] = field(default_factory=dict)
+    readings: Mapping[Name, KindOfText] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
-    identifiers: tuple[Any, ...] = ()
-    source: tuple[Any, ...] = ()
+    identifiers: tuple[Name, ...] = ()
+    source: tuple[Name, ...] = ()
     writing: Writing | None = None
 
     # The names of columns
@@ -250,6 +260,49 @@ class Schema:
 
     # As plain values
 
+    def check(self) -> None:
+        """Refuse columns that no table can have, as a file may hold them."""
+        self._check_names()
+        self._check_fill()
+        self._check_labels()
+        for name, kind in self.readings.items():
+            if not set(kind.made(name)) <= set(self.numeric) or name in self.categorical:
+                raise DataError(f"column {name!r} is read as numbers that are not there")
+
+    def _check_names(self) -> None:
+        columns = [*self.numeric, *self.categorical]
+        if self.target is not None:
+            columns.append(self.target)
+        for names in (columns, *self.categorical.values()):
+            if len(set(names)) < len(names):
+                raise DataError("two columns or categories have the same name")
+        if len(set(self.identifiers)) < len(self.identifiers):
+            raise DataError("identifiers must be a list of different texts")
+        for name in (*columns, *self.identifiers, *self.source, *self.readings):
+            if not isinstance(name, str):
+                raise DataError(f"the name {name!r} of a column is no text")
+
+    def _check_fill(self) -> None:
+        if self.fill is None:
+            return
+        needed = 1 if self.width is not None else len(self.numeric)
+        if len(self.fill) != needed:
+            raise DataError(f"{len(self.fill)} fill values for {needed} numeric columns")
+        if not np.isfinite(self.fill).all():
+            raise DataError("fill values must be finite")
+
+    def _check_labels(self) -> None:
+        if self.target_type is None:
+            return
+        if self.target_type not in TYPES_OF_LABELS:
+            raise DataError(f"labels of type {self.target_type!r}")
+        kinds = TYPES_OF_LABELS[self.target_type]
+        for label in self.labels or ():
+            if not isinstance(label, kinds) or (bool not in kinds and isinstance(label, bool)):
+                raise DataError(f"the label {label!r} is not of type {self.target_type}")
+            if isinstance(label, int | float) and not abs(label) <= sys.float_info.max:
+                raise DataError("a label is too large")
+
     def to_dict(self) -> dict[str, Any]:
         """Return a dict that JSON can hold."""
         plain: dict[str, Any] = {}
@@ -279,12 +332,12 @@ class Schema:
                 numeric=_names(plain["numeric"]),
                 categorical={str(name): _names(values) for name, values in plain["categorical"].items()},
                 fill=None if plain["fill"] is None else tuple(float(value) for value in plain["fill"]),
-                target=None if plain["target"] is None else str(plain["target"]),
-                target_type=None if plain["target_type"] is None else str(plain["target_type"]),
+                target=_text(plain["target"]),
+                target_type=_text(plain["target_type"]),
                 labels=None if plain["labels"] is None else tuple(plain["labels"]),
-                width=None if plain["width"] is None else int(plain["width"]),
+                width=_count(plain["width"]),
                 zero_based=_flag(plain["zero_based"]),
-                readings={str(name): _kind(stored) for name, stored in plain["readings"].items()},
+                readings={str(name): kind_from_plain(stored) for name, stored in plain["readings"].items()},
                 ranges={str(name): _range(*ends) for name, ends in plain["ranges"].items()},
                 grouped=_names(plain["grouped"]),
                 identifiers=_names(plain["identifiers"]),
@@ -327,6 +380,18 @@ def _names(stored: Any) -> tuple[str, ...]:
     return tuple(stored)
 
 
+def _text(stored: Any) -> str | None:
+    if not isinstance(stored, str | None):
+        raise TypeError("the target and its type must be texts")
+    return stored
+
+
+def _count(stored: Any) -> int | None:
+    if stored is not None and (type(stored) is not int or not 0 <= stored < 2**63):
+        raise TypeError("width must be a number of columns")
+    return stored
+
+
 def _flag(stored: Any) -> bool:
     if not isinstance(stored, bool):
         raise TypeError("zero_based must be true or false")
@@ -340,7 +405,8 @@ def _range(low: Any, high: Any) -> tuple[float, float]:
     return ends
 
 
-def _kind(stored: Any) -> KindOfText:
+def kind_from_plain(stored: Any) -> KindOfText:
+    """The kind of text that its `to_dict` made plain."""
     kind = kinds.kind_called(stored.get("kind"))
     if kind is not None:
         restored = kind.from_fields(stored)

@@ -29,9 +29,13 @@ class Writing:
     def from_dict(cls, plain: Mapping[str, Any]) -> Writing:
         """Restore what `dataclasses.asdict` made plain; raise an error if it is invalid."""
         writing = cls(plain["delimiter"], plain["decimal"], plain["spaced"])
-        if not writing._is_valid:
-            raise ValueError(f"{plain!r} is no way to write a table")
+        writing.check()
         return writing
+
+    def check(self) -> None:
+        """Refuse what no file is written with."""
+        if not self._is_valid:
+            raise ValueError(f"{vars(self)!r} is no way to write a table")
 
     @property
     def _is_valid(self) -> bool:

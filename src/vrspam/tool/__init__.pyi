@@ -3,14 +3,13 @@ from .checking import Finding, check
 from .comparison import compare
 from .evaluation import Evaluation, Evaluations, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
+from .exports import ModelFileError, export_model, load_model, save_model
 from .learning import MoreRows, rows
-from .model import Model
-from .modelfile import ModelFileError, export_model, load_model, save_model
 from .plan import TrainPlan
 from .prediction import predict
 from .report import Report, make_report, report_page
 from .scores import Comparison
-from .training import train
+from .training import Model, train
 
 __all__ = [
     "Comparison",

@@ -14,7 +14,7 @@ from vrspam.data import DataError
 from vrspam.measures.compare import Comparison
 from vrspam.measures.compare import compare as compare_columns
 from vrspam.measures.rows import ScoredRows
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.scored_rows import ScoredTable, score_rows
 from vrspam.tool.scores import read_scores, with_all_scores
 

@@ -17,10 +17,10 @@ from vrspam.measures.compare import compare as compare_columns
 from vrspam.measures.measure import Evaluation, measure
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import judge_levels
+from vrspam.model.model import Model
 from vrspam.model.outcome import Outcome
 from vrspam.report.words.auc import doubts_of_column
 from vrspam.report.words.names import describe_ranks
-from vrspam.tool.model import Model
 from vrspam.tool.plan import check_measures
 from vrspam.tool.scored_rows import ScoredTable, probabilities_of, score_rows
 from vrspam.tool.scores import ScoreColumn, read_scores

@@ -11,8 +11,8 @@ from vrspam.data import DataError
 from vrspam.data.table import Table
 from vrspam.model.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this module)
 from vrspam.model.explained_rows import ExplainedRow, explain_rows, value_text
+from vrspam.model.model import Model
 from vrspam.report.words.model import describe_size
-from vrspam.tool.model import Model
 from vrspam.tool.score_blocks import open_rows
 from vrspam.tool.typed_values import no_row
 

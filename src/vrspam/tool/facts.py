@@ -2,120 +2,194 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.plain import readable_name
-from vrspam._utils.roles import WEIGHTS
+from vrspam._utils.roles import GROUPS, WEIGHTS
 from vrspam.checks.diagnose import Diagnosis
 from vrspam.features.base import kind_of_map
+from vrspam.features.parts import Parts
 from vrspam.inspection import Shapes
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import AUCInterval
 from vrspam.metrics.thresholds import ChosenThreshold
+from vrspam.model.facts import CandidateFacts, Certificate, ColumnFacts, MeasuredAUC, PartialAUC, TrainingFacts
 from vrspam.model.fingerprint import Fingerprint
+from vrspam.model.model import Model
 from vrspam.moments.class_moments import spread
 from vrspam.penalties.family import PENALTIES
 from vrspam.tables.schema import Schema
-from vrspam.tool.model import Model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.recipes import Fit
-from vrspam.tool.score_parts import parts_of_map, undo_linear_map
-
-
-def training_facts(plan: TrainPlan, fit: Fit, diagnosis: Diagnosis) -> dict[str, Any]:
-    """What a model remembers of how it was asked for: directions, columns beside the features, groups."""
-    facts: dict[str, Any] = {}
-    if plan.monotone:
-        facts["monotone"] = plan.monotone
-    if fit.free is not None and not np.isnan(fit.free.corrected_score_):
-        facts["unconstrained_auc"] = fit.free.corrected_score_
-    if plan.weights is not None:
-        facts["weights"] = plan.weights
-    facts.update(plan.pairs)
-    if fit.table.groups is not None:
-        facts["groups"] = fit.table.name_of_groups
-    if diagnosis.groups is not None and not np.isnan(diagnosis.groups.apart):
-        facts["independent_auc"] = diagnosis.groups.apart
-    return facts
+from vrspam.tool.score_parts import StraightLines, means_of_parts, parts_of_lines, undo_linear_map
 
 
 def make_model(
     fit: Fit,
-    facts: dict[str, Any],
+    plan: TrainPlan,
+    diagnosis: Diagnosis,
+    notes: Sequence[str],
     *,
     fingerprint: Fingerprint | None,
     threshold: ChosenThreshold | None,
 ) -> Model:
-    """Put the model together, on the original scale of the columns; `facts` follow those of the fit."""
-    parts = _parts(fit)
-    schema = fit.table.schema
+    """Put the model together, on the original scale of the columns."""
+    table = fit.table
+    score = _score_of(fit)
+    shapes = None
+    if score.keeps_map and isinstance(fit.estimator._reading, Shapes):
+        shapes = _named_by_the_table(fit.estimator._reading, table.schema)
     return Model(
-        schema=schema,
-        positive=fit.table.label,
-        **parts,
+        schema=table.schema,
+        positive=table.label,
+        parts=score.parts,
+        intercept=score.intercept,
         calibration=getattr(fit.estimator, "calibration_", None),
-        identifiers=schema.identifiers,
-        fingerprint=fingerprint,
         threshold=threshold,
-        training={**_facts_of_fit(fit, keeps_map="features" in parts), **facts},
+        shapes=shapes,
+        roles=_roles(fit, plan),
+        facts=_training_facts(fit, plan, diagnosis, notes, score),
+        fingerprint=fingerprint,
     )
 
 
-def _facts_of_fit(fit: Fit, *, keeps_map: bool) -> dict[str, Any]:
-    """Sizes, the choice of the model, its penalties, its AUC and its certificate.
+# The score.
 
-    `keeps_map`: the model has the parts of a feature map, in place of coefficients of encoded columns.
-    """
+
+class Score(NamedTuple):
+    """The score of a fit on the scale of the columns, and what its terms are in the training rows."""
+
+    parts: Parts
+    intercept: float
+    of_columns: ColumnFacts
+    keeps_map: bool  # whether the parts are those of a feature map, and not coefficients of encoded columns
+
+
+def _score_of(fit: Fit) -> Score:
+    """Straight lines of encoded columns where the fit is that, or else the parts of its feature map."""
+    fitted = fit.estimator
+    # The score of a model file is 0 half-way between the class means, with calibration or without.
+    intercept = float(fitted.intercept_[0]) - fitted.baseline_
+    if fit.scaling is not None and fit.moments is not None:
+        return _score_of_lines(fit.table.schema, _lines_of_encoded_rows(fit, intercept))
+
+    coef = fitted.coef_[0]
+    means = fitted.moments_.means
+    deviations = spread(fitted.moments_)[1]
+    deviations = np.where(deviations > 0.0, deviations, 1.0)
+    categories = fit.table.schema.categorical.values()
+    lines = undo_linear_map(fitted.features_, categories, coef, intercept, means, deviations)
+    if lines is not None:
+        return _score_of_lines(fit.table.schema, lines)
+
+    terms = means_of_parts(fitted.features_, coef, means)
+    of_columns = ColumnFacts(terms, np.ones(terms.shape[1]))
+    return Score(fitted.features_.parts(coef), intercept, of_columns, keeps_map=True)
+
+
+def _score_of_lines(schema: Schema, lines: StraightLines) -> Score:
+    of_columns = ColumnFacts(lines.means, lines.deviations)
+    return Score(parts_of_lines(schema, lines.coef), lines.intercept, of_columns, keeps_map=False)
+
+
+def _lines_of_encoded_rows(fit: Fit, intercept: float) -> StraightLines:
+    """Straight lines of standardised rows, on the scale of the columns."""
+    assert fit.scaling is not None
+    assert fit.moments is not None
+    coef = fit.estimator.coef_[0] / fit.scaling.deviations
+    means = fit.moments.means
+    if fit.table.times is not None or fit.table.within is not None:
+        # the intercept is half-way between upper and lower rows of pairs, not between labels
+        means = fit.estimator.moments_.means * fit.scaling.deviations + fit.scaling.centre
+    return StraightLines(coef, intercept - float(coef @ fit.scaling.centre), means, fit.scaling.deviations)
+
+
+def _named_by_the_table(shapes: Shapes, schema: Schema) -> Shapes:
+    """The curves of a fit, whose columns get the names of the table."""
+    names = dict(zip((shape.name for shape in shapes.columns), schema.columns, strict=True))
+    columns = []
+    for shape in shapes.columns:
+        together = tuple(names[other] for other in shape.together)
+        columns.append(shape._replace(name=names[shape.name], together=together))
+    pairs = []
+    for pair in shapes.pairs:
+        first, second = (axis._replace(name=names[axis.name]) for axis in pair.columns)
+        pairs.append(pair._replace(columns=(first, second)))
+    named = replace(shapes, columns=tuple(columns), pairs=tuple(pairs), effects=None)
+    return named.dated(schema.made())
+
+
+# The training.
+
+
+def _roles(fit: Fit, plan: TrainPlan) -> dict[str, str]:
+    """The columns beside the features that the model remembers, by their roles."""
+    roles: dict[str, str] = {}
+    if plan.weights is not None:
+        roles[WEIGHTS] = plan.weights
+    for role, column in plan.pairs.items():
+        if column is not None:
+            roles[role] = column
+    if fit.table.groups is not None:
+        roles[GROUPS] = fit.table.name_of_groups
+    return roles
+
+
+def _training_facts(
+    fit: Fit, plan: TrainPlan, diagnosis: Diagnosis, notes: Sequence[str], score: Score
+) -> TrainingFacts:
+    """Sizes, the choice of the model, its penalties, its AUC, its certificate, and what was noticed."""
     fitted = fit.estimator
     others, positives = fit.counts
     n_rows = others + positives
     interval = _interval(fit)
-
-    facts: dict[str, Any] = {
-        "data": [readable_name(path) for path in fit.table.origin.paths],
-        "rows": n_rows,
-        "positives": positives,
-        "columns": len(fit.table.schema.columns),
-        "features": int(fitted.coef_.size),
-        "rows_held": min(fitted.features_.n_rows_held_, n_rows) if keeps_map else 0,
-        "map": kind_of_map(fitted.features_),
-        "selection": _candidates(fitted.selection_),
-        "nonzero": int(np.count_nonzero(fitted.coef_)),
-        "loss": fitted.loss,
-        "l2": float(fitted.l2_),
-        "l1": float(fitted.l1_),
-        "penalty": fitted.penalty,
-        "folds": int(np.unique(fit.held_out.fold).size),
-        "cv_auc": interval.auc,
-        "cv_auc_low": interval.low,
-        "cv_auc_high": interval.high,
-    }
-    facts.update(_partial_auc(fit))
-    facts["corrected_auc"] = _known(fitted.corrected_score_)
     low, high = fitted.corrected_interval_
-    facts["corrected_auc_low"] = _known(low)
-    facts["corrected_auc_high"] = _known(high)
-    if fitted.objective_ is not None and not np.isnan(fitted.objective_):  # a blend has none
-        facts["objective"] = float(fitted.objective_)
-    facts.update(_accuracy(fit))
-    return facts
+    return TrainingFacts(
+        data=tuple(readable_name(path) for path in fit.table.origin.paths),
+        rows=n_rows,
+        positives=positives,
+        columns=len(fit.table.schema.columns),
+        features=int(fitted.coef_.size),
+        rows_held=min(fitted.features_.n_rows_held_, n_rows) if score.keeps_map else 0,
+        map=kind_of_map(fitted.features_),
+        selection=_candidates(fitted.selection_),
+        nonzero=int(np.count_nonzero(fitted.coef_)),
+        loss=fitted.loss,
+        l2=float(fitted.l2_),
+        l1=float(fitted.l1_),
+        penalty=fitted.penalty,
+        folds=int(np.unique(fit.held_out.fold).size),
+        cv_auc=MeasuredAUC(interval.auc, interval.low, interval.high),
+        partial_auc=_partial_auc(fit),
+        corrected_auc=MeasuredAUC(_known(fitted.corrected_score_), _known(low), _known(high)),
+        objective=_known(fitted.objective_),  # a blend has none
+        certificate=_certificate(fit),
+        warnings=tuple(notes),
+        of_columns=score.of_columns,
+        monotone=dict(plan.monotone or {}),
+        unconstrained_auc=None if fit.free is None else _known(fit.free.corrected_score_),
+        independent_auc=None if diagnosis.groups is None else _known(diagnosis.groups.apart),
+    )
 
 
-def _candidates(selection: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """What was compared, a dict for each candidate, without values that do not exist."""
-    rows = []
+def _candidates(selection: dict[str, list[Any]]) -> tuple[CandidateFacts, ...]:
+    """What was compared, candidate by candidate."""
+    candidates = []
     for values in zip(*selection.values(), strict=True):
-        row = dict(zip(selection, values, strict=True))
-        rows.append({name: value for name, value in row.items() if _known(value) is not None})
-    return rows
+        known_values = [_known(value) for value in values]
+        candidates.append(CandidateFacts(**dict(zip(selection, known_values, strict=True))))
+    return tuple(candidates)
 
 
 def _known(value: Any) -> Any:
     """A fact about a fit; None in place of the NaN of estimators, which stands for one that does not exist."""
-    return None if value is None or value != value else value
+    if value is None or value != value:
+        return None
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _interval(fit: Fit) -> AUCInterval:
@@ -140,82 +214,22 @@ def _interval(fit: Fit) -> AUCInterval:
     return replace(interval, low=low, high=high)
 
 
-def _partial_auc(fit: Fit) -> dict[str, float]:
+def _partial_auc(fit: Fit) -> PartialAUC | None:
     """The part of the ROC curve that the model was chosen by, if there is one."""
     max_fpr = getattr(fit.estimator, "max_fpr", None)
     if max_fpr is None:
-        return {}
+        return None
     rows = fit.held_out
     part = fold_auc_ci(rows.positive, rows.scores, rows.fold, max_fpr=max_fpr)
-    return {
-        "max_fpr": float(max_fpr),
-        "cv_partial_auc": part.auc,
-        "cv_partial_auc_low": part.low,
-        "cv_partial_auc_high": part.high,
-    }
+    return PartialAUC(float(max_fpr), MeasuredAUC(part.auc, part.low, part.high))
 
 
-def _accuracy(fit: Fit) -> dict[str, float | None]:
+def _certificate(fit: Fit) -> Certificate:
     """The certificate, or how stationary the model is where its penalty allows none; also as a share of F(0)."""
     fitted = fit.estimator
-    measure = "gap" if PENALTIES[fitted.penalty].has_gap else "stationarity"
+    measure: Any = "gap" if PENALTIES[fitted.penalty].has_gap else "stationarity"
     reached = getattr(fitted, f"{measure}_", None)
     if reached is None:
-        return {measure: None, f"relative_{measure}": None}
+        return Certificate(measure, None, None)
     moments = fitted.moments_ if fit.moments is None else fit.moments  # with the weights of the rows
-    return {measure: float(reached), f"relative_{measure}": float(reached) / (moments.p * moments.q)}
-
-
-def _parts(fit: Fit) -> dict[str, Any]:
-    """Coefficients, intercept, class means and deviations; of the features of a map where there is one."""
-    fitted = fit.estimator
-    # The score of a model file is 0 half-way between the class means, with calibration or without.
-    intercept = float(fitted.intercept_[0]) - fitted.baseline_
-    if fit.scaling is not None and fit.moments is not None:
-        return _parts_of_encoded_rows(fit, intercept)
-
-    means = fitted.moments_.means
-    deviations = spread(fitted.moments_)[1]
-    deviations = np.where(deviations > 0.0, deviations, 1.0)
-    categories = fit.table.schema.categorical.values()
-    coef = fitted.coef_[0]
-    plain = undo_linear_map(fitted.features_, categories, coef, intercept, means, deviations)
-    if plain is not None:
-        return plain
-
-    parts = {**parts_of_map(fitted.features_, coef, means), "intercept": intercept}
-    if isinstance(fitted._reading, Shapes):
-        parts["shapes"] = _named_by_the_table(fitted._reading, fit.table.schema)
-    return parts
-
-
-def _parts_of_encoded_rows(fit: Fit, intercept: float) -> dict[str, Any]:
-    """Straight lines of standardised rows, on the scale of the columns."""
-    assert fit.scaling is not None
-    assert fit.moments is not None
-    coef = fit.estimator.coef_[0] / fit.scaling.deviations
-    means = fit.moments.means
-    if fit.table.times is not None or fit.table.within is not None:
-        # the intercept is half-way between upper and lower rows of pairs, not between labels
-        means = fit.estimator.moments_.means * fit.scaling.deviations + fit.scaling.centre
-    return {
-        "coef": coef,
-        "intercept": intercept - float(coef @ fit.scaling.centre),
-        "means": means,
-        "deviations": fit.scaling.deviations,
-    }
-
-
-def _named_by_the_table(shapes: Shapes, schema: Schema) -> Shapes:
-    """The curves of a fit, whose columns get the names of the table."""
-    names = dict(zip((shape.name for shape in shapes.columns), schema.columns, strict=True))
-    columns = []
-    for shape in shapes.columns:
-        together = tuple(names[other] for other in shape.together)
-        columns.append(shape._replace(name=names[shape.name], together=together))
-    pairs = []
-    for pair in shapes.pairs:
-        first, second = (axis._replace(name=names[axis.name]) for axis in pair.columns)
-        pairs.append(pair._replace(columns=(first, second)))
-    named = replace(shapes, columns=tuple(columns), pairs=tuple(pairs), effects=None)
-    return named.dated(schema.made())
+    return Certificate(measure, float(reached), float(reached) / (moments.p * moments.q))

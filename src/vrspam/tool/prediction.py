@@ -12,7 +12,7 @@ from vrspam._utils.findings import Fix, Note
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.stream import Pass
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.options import one_or_more
 from vrspam.tool.plan import check_option
 from vrspam.tool.promises import share_of_calls_note

@@ -1,4 +1,4 @@
-"""Rows for a test of what was written: files of models and of exports are read again before they take their names."""
+"""Exports are read again before they take their names: by Python, SQLite and onnxruntime, on test rows."""
 
 from __future__ import annotations
 
@@ -11,98 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.data import Schema
 from vrspam.model.inputs import DATE, NotExportable
-from vrspam.model.model import Model as ExportedModel
-from vrspam.tables.kinds.dates import Dates
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
+from vrspam.model.probe_rows import ProbeRows
 
-ROWS = 20
-FIRST_DAY, DAYS = 14_000, 6_000  # dates that are drawn, in days since 1970
 NOT_SQLITE = ("too large", "too many", "too deep", "stack overflow", "too big")  # what SQLite alone does not hold
-
-
-class ProbeRows:
-    """Rows like those of training, drawn from the ranges and categories of the columns.
-
-    Attributes
-    ----------
-    table : arrow table or array
-        The columns as the model's score takes them.
-    moments : dict
-        The dates of each column that is read as dates, of which `table` has the parts.
-    """
-
-    def __init__(self, schema: Schema, count: int = ROWS):
-        rng = np.random.default_rng(0)
-        self.moments: dict[str, np.ndarray] = {}
-        self.table: Any
-        if schema.width is not None and not schema.numeric:
-            self.table = rng.standard_normal((count, schema.width))
-            return
-        import pyarrow as pa
-
-        parts: dict[str, np.ndarray] = {}
-        for name, kind in schema.readings.items():
-            if isinstance(kind, Dates):
-                self.moments[name] = _draw_dates(rng, count)
-                parts |= dict(zip(kind.made(name), _parts_of(kind, self.moments[name]), strict=True))
-        columns: dict[str, Any] = {}
-        for name in schema.numeric:
-            low, high = schema.ranges.get(name, (-1.0, 1.0))
-            share = rng.random(count)
-            missing = rng.random(count) < 0.1
-            columns[name] = pa.array(low * (1.0 - share) + high * share, mask=missing)
-            if name in parts:
-                columns[name] = pa.array(parts[name], mask=np.isnan(parts[name]))
-        for name, categories in schema.categorical.items():
-            known: list[str | None] = [*categories, "a new category"]
-            if "" not in categories:  # which is how exports take a missing text
-                known.append(None)
-            drawn = [known[place] for place in rng.integers(0, len(known), count)]
-            columns[name] = pa.array(drawn, pa.string())
-        self.table = pa.table(columns)
-
-    def inputs(self, scorer: ExportedModel) -> dict[str, list[Any]]:
-        """The rows as exported models take them: numbers, texts and dates by name, None where missing."""
-        values: dict[str, list[Any]] = {}
-        for column in scorer.columns:
-            name = scorer.inputs[column.source].name
-            if scorer.inputs[column.source].kind == DATE:
-                values[name] = self.moments[name].tolist()
-            elif isinstance(self.table, np.ndarray):
-                values[name] = self.table[:, column.source].tolist()
-            else:
-                values[name] = self.table.column(column.name).to_pylist()
-        return values
-
-
-def _draw_dates(rng: np.random.Generator, count: int) -> np.ndarray:
-    days = rng.integers(FIRST_DAY, FIRST_DAY + DAYS, count).astype("datetime64[D]")
-    moments = days.astype("datetime64[us]") + rng.integers(0, 24 * 3600, count).astype("timedelta64[s]")
-    moments[rng.random(count) < 0.1] = np.datetime64("NaT")
-    return moments
-
-
-def _parts_of(kind: Dates, moments: np.ndarray) -> list[np.ndarray]:
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    return kind.read(nw.from_native(pa.chunked_array([pa.array(moments)]), series_only=True))[0]
-
-
-# Reading exports.
 
 
 def check_python(text: str, model: Model) -> None:
     """Run exported Python on test rows; refuse it if its scores are not those of the model."""
-    scorer = model.to_model()
     rows = ProbeRows(model.schema)
     allowed = ("dict", "float", "getattr", "len", "list", "round", "str", "sum")  # what an export needs
     known = {name: getattr(builtins, name) for name in allowed} | {"__import__": _import_math}
     namespace: dict[str, Any] = {"__builtins__": known}
     exec(compile(text, "the exported file", "exec"), namespace)
-    inputs = rows.inputs(scorer)
+    inputs = rows.inputs(model)
     exported = []
     for line in zip(*inputs.values(), strict=True):
         exported.append(namespace["score"](dict(zip(inputs, line, strict=True))))
@@ -117,15 +40,14 @@ def _import_math(name: str, *_: Any) -> Any:
 
 def check_sql(expression: str, model: Model) -> None:
     """Run exported SQL on test rows in SQLite; refuse it if its scores are not those of the model."""
-    scorer = model.to_model()
     rows = ProbeRows(model.schema)
     columns: dict[str, Sequence[Any]] = {}
-    for number, column in enumerate(scorer.columns):
-        source = scorer.inputs[column.source]
+    for number, column in enumerate(model.columns):
+        source = model.inputs[column.source]
         if source.kind == DATE:
             columns[column.name] = rows.table.column(number).to_pylist()
         else:
-            columns[source.name] = rows.inputs(scorer)[source.name]
+            columns[source.name] = rows.inputs(model)[source.name]
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     lines = list(zip(*columns.values(), strict=True))
     try:
@@ -146,7 +68,6 @@ def check_onnx(graph: bytes, model: Model) -> None:
         import onnxruntime
     except ImportError:
         return
-    scorer = model.to_model()
     rows = ProbeRows(model.schema)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
@@ -154,12 +75,12 @@ def check_onnx(graph: bytes, model: Model) -> None:
     inputs = session.get_inputs()
     outputs = session.get_outputs()
     feeds: dict[str, np.ndarray] = {}
-    if scorer.is_matrix:
+    if model.is_matrix:
         for entry in inputs:
             feeds[entry.name] = rows.table.astype(_TYPES[entry.type])
     else:  # in the order of the columns: some have other names in the graph
-        values = rows.inputs(scorer)
-        for entry, column in zip(inputs, scorer.inputs, strict=True):
+        values = rows.inputs(model)
+        for entry, column in zip(inputs, model.inputs, strict=True):
             feeds[entry.name] = _as_input(values[column.name], entry.type)
     exact = all(entry.type != "tensor(float)" for entry in (*inputs, *outputs))
     names = [entry.name for entry in outputs]

@@ -14,12 +14,12 @@ from vrspam.data.table import Table
 from vrspam.measures.compare import Comparison, compare
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.subgroups import Subgroup
+from vrspam.model.model import Model
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.report.pages.report import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words.auc import ExpectedAUC, doubts_of_column, expected_auc
 from vrspam.tool.evaluation import evaluate_rows
 from vrspam.tool.learning import curve_of
-from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportOptions, ReportPlan, TrainPlan
 from vrspam.tool.scored_rows import check_classes
 from vrspam.tool.scores import with_all_scores

@@ -12,9 +12,9 @@ from vrspam.data.open import open_with
 from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.stream import Pass, Stream
 from vrspam.data.table import Table
+from vrspam.model.model import Model
 from vrspam.tables.frames import columns_of, numbers
 from vrspam.tables.unseen import far_outside
-from vrspam.tool.model import Model
 
 
 class ScoredBlock(NamedTuple):

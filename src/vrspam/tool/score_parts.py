@@ -1,15 +1,25 @@
-"""The score of a fitted map as the fields of a `Model`."""
+"""From the coefficients of a fit to a score on the scale of the columns, with the means and deviations of its terms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import Indicators
-from vrspam.features.parts import ColumnBlock
+from vrspam.features.encoders import Curves, Indicators
+from vrspam.features.parts import CategoryPart, ColumnBlock, Effect, LinePart, Parts
+from vrspam.tables.schema import Schema
+
+
+class StraightLines(NamedTuple):
+    """Coefficients of encoded columns, with the class means and standard deviations of these features."""
+
+    coef: np.ndarray
+    intercept: float
+    means: np.ndarray  # (2, features)
+    deviations: np.ndarray
 
 
 def undo_linear_map(
@@ -19,41 +29,86 @@ def undo_linear_map(
     intercept: float,
     means: np.ndarray,
     deviations: np.ndarray,
-) -> dict[str, Any] | None:
-    """Fields of a `Model` without a map, if the map only standardises and encodes these `categories`; None otherwise.
+) -> StraightLines | None:
+    """The coefficients of encoded columns, if the map only standardises and encodes these `categories`; None otherwise.
 
-    They are those of each column of text, in the order of the coefficients: a map may have levels in another order, or
-    one indicator for all rare categories.
+    `categories` are those of each column of text, in the order of the coefficients: a map may have levels in another
+    order, or one indicator for all rare categories.
     """
     if len(features.members) > 1 or not features.keeps_columns_apart:
         return None
-    if [one.categories for one in features.encoders_ if isinstance(one, Indicators)] != list(categories):
+    encoded = [encoder.categories for encoder in features.encoders_ if isinstance(encoder, Indicators)]
+    if encoded != list(categories):
         return None
-    lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
+
+    lines: list[_Line] = []
     for encoder in features.encoders_:
-        if encoder.missing or (isinstance(encoder, Indicators) and encoder.scale):
-            return None
         if isinstance(encoder, Indicators):
-            lines += [(1.0, 0.0, 0.0)] * encoder.width
-        elif encoder.table.shape[1] != 1 or encoder.nodes.size > 1 + encoder.extend:
+            if encoder.missing or encoder.scale:
+                return None
+            lines += [_Line(1.0, 0.0, 0.0)] * encoder.width
+            continue
+        line = _line_of(encoder)
+        if line is None:
             return None
-        elif encoder.nodes.size == 1:
-            lines.append((0.0, 0.0, float(encoder.nodes[0])))
-        else:
-            slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
-            lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
+        lines.append(line)
+
     slopes, origins, constants = np.array(lines).T
-    safe = np.where(slopes == 0.0, 1.0, slopes)
-    return {
-        "coef": coef * slopes,
-        "intercept": intercept + float(coef @ origins),
-        "means": np.where(slopes == 0.0, constants, (means - origins) / safe),
-        "deviations": deviations / safe,
-    }
+    divisors = np.where(slopes == 0.0, 1.0, slopes)
+    return StraightLines(
+        coef=coef * slopes,
+        intercept=intercept + float(coef @ origins),
+        means=np.where(slopes == 0.0, constants, (means - origins) / divisors),
+        deviations=deviations / divisors,
+    )
 
 
-def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
-    """Fields of a `Model` from a feature map, the coefficients of its features and their class means."""
+class _Line(NamedTuple):
+    """feature = slope · column + origin; or, with slope 0, column = constant."""
+
+    slope: float
+    origin: float
+    constant: float
+
+
+def _line_of(encoder: Curves) -> _Line | None:
+    """The line that an encoder of numbers is; None if it is more than one."""
+    if encoder.missing or encoder.table.shape[1] != 1 or encoder.nodes.size > 1 + encoder.extend:
+        return None
+    if encoder.nodes.size == 1:
+        return _Line(0.0, 0.0, float(encoder.nodes[0]))
+    slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
+    return _Line(slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0)
+
+
+def parts_of_lines(schema: Schema, coef: np.ndarray) -> Parts:
+    """The parts of a linear score: a line for each column of numbers, a table for each column of categories."""
+    n_numeric = len(schema.columns) - len(schema.categorical)
+    of_numbers = coef[:n_numeric]
+    of_missing = np.full(n_numeric, np.nan)
+    of_missing_text = np.nan
+    if schema.fill is not None:
+        of_missing = of_numbers * np.array(schema.fill)  # one value for all columns of a LIBSVM file
+        of_missing_text = 0.0
+    if not schema.categorical:
+        return Parts((), lines=LinePart(of_numbers, of_missing))
+
+    n_columns = len(schema.columns)
+    lines = LinePart(np.zeros(n_columns), np.zeros(n_columns))
+    lines.coef[:n_numeric] = of_numbers
+    lines.missing[:n_numeric] = of_missing
+    effects: list[Effect | None] = [None] * n_numeric
+    heights = iter(coef[n_numeric:].tolist())
+    for categories in schema.categorical.values():
+        effects.append(CategoryPart(dict(zip(categories, heights, strict=False)), of_missing_text))
+    return Parts(tuple(effects), lines=lines)
+
+
+def means_of_parts(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Class means of what each column adds on its own and, last, of what columns add together, where there is any.
+
+    `coef` and `means` are those of the features of a map.
+    """
     parts = features.parts(coef)
     alone = np.zeros((len(means), features.n_features_in_))
     together = np.zeros((len(means), 1))
@@ -63,10 +118,10 @@ def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> d
             alone[:, j] += of_features
         else:
             together[:, 0] += of_features
-    of_parts = np.zeros((len(means), 0))  # no part at all: trees without a split
+
+    terms = [np.zeros((len(means), 0))]  # no part at all: trees without a split
     if parts.has_effects:
-        of_parts = alone
+        terms.append(alone)
     if not parts.keeps_columns_apart:
-        of_parts = np.hstack([of_parts, together])
-    ones = np.ones(of_parts.shape[1])
-    return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
+        terms.append(together)
+    return np.hstack(terms)

@@ -19,7 +19,7 @@ from vrspam.data.table import Table
 from vrspam.measures.auc_interval import auc_interval
 from vrspam.measures.rows import ScoredRows
 from vrspam.model.fingerprint import Fingerprint
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
 from vrspam.tool.score_blocks import open_rows, positives_of, score_blocks
 
@@ -105,9 +105,7 @@ def score_rows(
 
 def probabilities_of(model: Model, scores: np.ndarray) -> np.ndarray | None:
     """The probabilities that a model gives to scores; None if it has no calibration, or only ranks rows."""
-    if model.ranks or model.calibration is None:
-        return None
-    return model.calibration(scores)
+    return None if model.ranks else model.probabilities(scores)
 
 
 def check_classes(positive: np.ndarray, path: str) -> None:

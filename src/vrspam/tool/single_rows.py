@@ -13,8 +13,8 @@ from vrspam.measures.rows import ScoredRows, ranked_target
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.metrics.intervals import placements
 from vrspam.model.explained_rows import explain_rows, value_text
+from vrspam.model.model import Model
 from vrspam.tables.frames import rows_of
-from vrspam.tool.model import Model
 
 MOST_COLUMNS = 5_000
 EACH = 4  # rows of each kind
@@ -56,7 +56,7 @@ def single_rows(
     `places` are those of the evaluated rows among the labelled ones, and `identifiers` have values that name them.
     There are none if the model cannot say what each column adds, or has more than 5,000 columns.
     """
-    has_curves = model.features is None or model.shapes is not None
+    has_curves = model.is_linear or model.shapes is not None
     if not has_curves or len(model.schema.columns) > MOST_COLUMNS:
         return ()
     right = ranked_right(evaluation)

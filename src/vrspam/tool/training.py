@@ -21,12 +21,12 @@ from vrspam.data.table import Table
 from vrspam.metrics.promises import stored_threshold
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.fingerprint import Fingerprint
+from vrspam.model.model import Model
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool.checking import open_checked
 from vrspam.tool.directions import notes_on_directions, with_orders
-from vrspam.tool.facts import make_model, training_facts
+from vrspam.tool.facts import make_model
 from vrspam.tool.folds import folds_in_options, split_off
-from vrspam.tool.model import Model
 from vrspam.tool.notes import notes_of_warnings
 from vrspam.tool.plan import ReportPlan, TrainOptions, TrainPlan
 from vrspam.tool.recipes import NOTHING_TO_LEARN, Fit, Recipe, choose_recipe
@@ -113,7 +113,9 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         notes.append(unkept_promise)
     model = make_model(
         fit,
-        {"warnings": notes, **training_facts(recipe.plan, fit, diagnosis)},
+        recipe.plan,
+        diagnosis,
+        notes,
         fingerprint=_fingerprint(fit, recipe.plan),
         threshold=threshold,
     )

@@ -15,7 +15,7 @@ from vrspam.data.readers.ahead import read_ahead
 from vrspam.data.readers.arrow import type_kind
 from vrspam.data.stream import Pass, Stream
 from vrspam.data.table import Table
-from vrspam.tool.model import Model
+from vrspam.model.model import Model
 from vrspam.tool.score_blocks import ScoredBlock, score_blocks
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
@@ -83,7 +83,7 @@ class Layout(NamedTuple):
         columns = [self.shown(block.table.raw[name]) for name in self.copied]
         columns.append(pa.array(block.scores))
         if model.calibration is not None:
-            columns.append(pa.array(_probabilities(model, block.scores)))
+            columns.append(pa.array(model.probabilities(block.scores)))
         if called is not None:
             columns.append(self.shown(pa.array(np.array(model.classes)[called.astype(np.intp)])))
         if block.far is not None:
@@ -197,7 +197,7 @@ def write_scores(model: Model, reading: Pass, layout: Layout, target: Path, top:
             if needs_reasons and not all_scored:
                 raise RowWithoutScore
 
-            called = None if model.ranks else _called(model, block.scores)
+            called = None if model.ranks else model.calls(block.scores)
             batch = layout.batch(block, model, called)
             if not finite.all():
                 batch = _drop(batch, finite) if drops else without_scores(batch, finite)
@@ -219,22 +219,6 @@ def write_scores(model: Model, reading: Pass, layout: Layout, target: Path, top:
         if output.writer is None:  # no row was written: the file has names alone
             output.write(layout.empty(() if highest is None else (ROW,)))
     return tally.prediction(tally.rows if highest is None else highest.size)
-
-
-def _called(model: Model, scores: np.ndarray) -> np.ndarray:
-    """Which rows are called positive: by the threshold of the model, or else by the probability ½."""
-    if model.threshold is not None:
-        return scores >= model.threshold.threshold
-    half = 0.0 if model.calibration is None else model.calibration.half
-    if half is None:
-        return _probabilities(model, scores) > 0.5
-    return scores > half
-
-
-def _probabilities(model: Model, scores: np.ndarray) -> np.ndarray:
-    """Probabilities of the positive label; scores that are not finite have any."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return model.calibration(scores)  # type: ignore[misc]
 
 
 def _drop(batch: Any, finite: np.ndarray) -> Any:

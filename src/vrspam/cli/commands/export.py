@@ -52,8 +52,9 @@ def export(
     written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype)
     if as_json:
         numbers: dict[str, Any] = {option.strip("-"): path and str(path) for option, path in files.items()}
-        inputs = loaded.to_model().inputs
-        numbers["inputs"] = [{"name": column.name, "kind": column.kind, "note": column.note} for column in inputs]
+        numbers["inputs"] = [
+            {"name": column.name, "kind": column.kind, "note": column.note} for column in loaded.inputs
+        ]
         output.print_json(numbers)
         return
     for path in written:

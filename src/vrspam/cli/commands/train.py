@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.extras import require
+from vrspam._utils.findings import text_of
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
@@ -70,7 +71,7 @@ def train(
             if option.panel == PAGE and source is not None and source.name == "COMMANDLINE":
                 raise errors.Misuse(f"{option.flag} is about the report: name its file with --html")
     plan = options.plan_of(data, given)
-    from vrspam.tool.modelfile import save_model
+    from vrspam.model.file import save_model
     from vrspam.tool.training import fit_file
 
     with output.warnings_as_lines():
@@ -97,7 +98,7 @@ def train(
     output.say("")
     written = [("written to", str(model))]
     if trained.training["rows_held"]:
-        written.append(("", describe_rows_held(trained.training["rows_held"])))
+        written.append(("", text_of(describe_rows_held(trained.training["rows_held"]), typed)))
     if html is not None:
         written.append(("page", str(html)))
     output.show_facts(written)

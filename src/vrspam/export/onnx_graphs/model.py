@@ -89,7 +89,7 @@ def _write_model(model: Model, number_type: int) -> onnx.ModelProto:
     parts = _sum_parts(rows, model)
     if not parts:  # no column adds anything: all rows have the same score
         parts.append(graph.zeros(inputs[0].name))
-    score = graph.add("Sum", *parts, graph.constant([model.constant]))
+    score = graph.add("Sum", *parts, graph.constant([model.intercept]))
     outputs = write_outputs(graph, model, score, number_type)
 
     proto = helper.make_model(
@@ -124,10 +124,10 @@ def _sum_parts(rows: Rows, model: Model) -> list[str]:
 
 def _describe(model: Model) -> str:
     """What scores mean, for the reader of the file."""
-    description = f"Scores rank rows: higher is {model.label.higher}"
-    if not model.label.ranks:
-        description += f", lower {model.label.classes[0]!r}"
+    description = f"Scores rank rows: higher is {model.outcome.higher}"
+    if not model.ranks:
+        description += f", lower {model.classes[0]!r}"
     description += "."
-    if model.left_out:
-        description += f" Columns that training left out: {', '.join(model.left_out)}."
+    if model.identifiers:
+        description += f" Columns that training left out: {', '.join(model.identifiers)}."
     return description

@@ -21,8 +21,8 @@ BATCH = "rows"
 def write_outputs(graph: Graph, model: Model, score: str, number_type: int) -> list[ValueInfoProto]:
     """Name the outputs of a graph that has a score, where numbers have this type (a number of `TensorProto`)."""
     graph.add("Cast", score, to=number_type, output=SCORE)
-    if model.label.ranks:
-        return [_output_info(SCORE, number_type, f"Higher is {model.label.ranks}.")]
+    if model.ranks:
+        return [_output_info(SCORE, number_type, f"Higher is {model.outcome.higher}.")]
 
     probability = _probability(graph, model, score)
     _write_label(graph, model, score, probability)
@@ -42,14 +42,14 @@ def _label_note(model: Model) -> str:
     threshold = model.threshold
     if threshold is None:
         return "The likelier class."
-    positive = model.label.classes[1]
+    positive = model.classes[1]
     return f"{positive!r} where the score is at least {threshold.threshold:g} ({threshold.words})."
 
 
 def _probability_note(model: Model) -> str:
     if model.calibration is None:
         return "NaN: the model has no calibration."
-    return f"Probability of {model.label.classes[1]!r}."
+    return f"Probability of {model.classes[1]!r}."
 
 
 def _probability(graph: Graph, model: Model, score: str) -> str:
@@ -76,7 +76,7 @@ def _probability(graph: Graph, model: Model, score: str) -> str:
 def _write_label(graph: Graph, model: Model, score: str, probability: str) -> None:
     """The class of each row, by the threshold, the limit of the score, or the probability."""
     is_positive = _is_positive(graph, model, score, probability)
-    negative, positive = model.label.classes
+    negative, positive = model.classes
     kind = label_type(model)
     if kind == TensorProto.BOOL:
         is_true = is_positive
@@ -104,7 +104,7 @@ def _is_positive(graph: Graph, model: Model, score: str, probability: str) -> st
 
 def label_type(model: Model) -> int:
     """The type of the labels, a number of `TensorProto`."""
-    classes = model.label.classes
+    classes: tuple[Any, Any] = model.classes
     if all(isinstance(label, bool) for label in classes):
         return TensorProto.BOOL
     if all(isinstance(label, int | float) for label in classes):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from vrspam import kernels
 from vrspam._utils.kept import kept_for
+from vrspam._utils.stored import NEVER, WholeNumbers
 from vrspam.features.encoders.distribution import LARGEST
 
 HALF_OF_FLOAT32 = float(np.finfo(np.float32).max) / 2.0
@@ -70,9 +71,21 @@ class Curves:
     # whether these lines stop: more than one range beyond the nodes, the functions are constant
     limited: bool = False
     # (k,): for trees that take the numbers as names, the code of each node; a value that is no node counts as missing
-    names_as: np.ndarray | None = None
-    # not stored: v = rising @ coef are coefficients of rising functions, so that v ≥ 0 means a curve that rises
-    rising: np.ndarray | None = field(default=None, repr=False)
+    names_as: WholeNumbers | None = None
+    # v = rising @ coef are coefficients of rising functions, so that v ≥ 0 means a curve that rises
+    rising: Annotated[np.ndarray | None, NEVER] = field(default=None, repr=False)
+
+    def check(self) -> None:
+        """Refuse nodes that do not increase, functions of another number, and codes that are none."""
+        if self.nodes.ndim != 1 or self.nodes.size == 0 or self.table.shape != (self.nodes.size, len(self.labels)):
+            raise ValueError(f"curves of shape {self.table.shape} do not fit nodes of shape {self.nodes.shape}")
+        if not (np.diff(self.nodes) > 0.0).all():
+            raise ValueError("curves need finite numbers at increasing nodes")
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError("labels must be different texts")
+        names = self.names_as
+        if names is not None and (names.shape != self.nodes.shape or names.min() < 0):
+            raise ValueError("numbers that are names need a code each")
 
     @property
     def width(self) -> int:

@@ -19,6 +19,15 @@ class Indicators:
     scale: tuple[float, ...] = ()  # the value of each feature in rows of its category; empty for 1
     grouped: int = 0  # how many rare categories the last one stands for; 0 where it is a category like the others
 
+    def check(self) -> None:
+        """Refuse categories that are there twice, and scales and rare categories that do not fit."""
+        if len(set(self.categories)) < len(self.categories):
+            raise ValueError("categories must be different texts")
+        if self.grouped < 0 or (self.grouped and not self.categories):
+            raise ValueError("the number of rare categories does not fit")
+        if len(self.scale) not in (0, self.width):
+            raise ValueError(f"{len(self.scale)} scales do not fit {self.width} categories")
+
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the fields, not the computed `codes`, whose key None skops would refuse."""
         return {name: value for name, value in self.__dict__.items() if name != "codes"}

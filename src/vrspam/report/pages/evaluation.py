@@ -23,8 +23,8 @@ from vrspam.report.words.names import class_names, describe_ranks, listed, measu
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
+    from vrspam.model.model import Model
     from vrspam.tool.evaluation import Evaluations
-    from vrspam.tool.model import Model
 
 QUIET = "Nothing stands out."
 ELSEWHERE = (

@@ -15,7 +15,7 @@ from vrspam.report.words.auc import expected_auc
 from vrspam.report.words.names import describe_direction, describe_ranks, name_measure
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 def explanation_page(model: Model, *, model_name: str, parameter: Callable[[Fix], str] = str) -> Page:

@@ -13,7 +13,7 @@ from vrspam.report.words.model import CELLS, describe_pairs
 
 if TYPE_CHECKING:
     from vrspam.inspection import Shapes
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 MOST_PAIRS = 6
 

@@ -27,7 +27,7 @@ from vrspam.report.words.model import (
 )
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 MOST_FEATURES = 20
 MOST_CURVES = 24
@@ -63,7 +63,7 @@ def _strongest(model: Model) -> list[Html]:
     if not effects:
         return []
     label = "part of the difference of the classes"
-    if model.features is None:
+    if model.is_linear:
         label = "change for one standard deviation"
     elif model.shapes is not None:
         label = "how much it moves scores"
@@ -96,7 +96,7 @@ def _curves(columns: Sequence[Shape], strongest: list[Html]) -> list[Shown]:
 def table_of_effects(model: Model, most: int = MOST_FEATURES) -> Table:
     """The strongest effects as numbers."""
     effects, directions = explain(model), requests(model)
-    if model.features is None:
+    if model.is_linear:
         what, columns = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
         rows = _rows_of_features(model, effects, most, directions)
     else:
@@ -110,7 +110,7 @@ def table_of_effects(model: Model, most: int = MOST_FEATURES) -> Table:
 
 def meaning_of_effects(model: Model) -> str:
     """What the numbers of the table of effects measure."""
-    meaning = SPREAD if model.features is not None else ONE_DEVIATION
+    meaning = SPREAD if not model.is_linear else ONE_DEVIATION
     return f"{meaning} {SHARE_OF_PAIRS if model.ranks else SHARE}"
 
 

@@ -12,7 +12,7 @@ from vrspam.report.words.names import name_measure
 from vrspam.report.words.training import describe_candidate, describe_fit, describe_result, training_facts
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 def how_it_was_made(

@@ -10,7 +10,7 @@ import numpy as np
 from vrspam.model.outcome import Outcome
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 class ShownScores(NamedTuple):

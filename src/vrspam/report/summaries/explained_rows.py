@@ -12,8 +12,8 @@ from vrspam.report.words.thresholds import ZERO
 
 if TYPE_CHECKING:
     from vrspam.model.explained_rows import ExplainedRow
+    from vrspam.model.model import Model
     from vrspam.tool.explanation import ExplainedRows
-    from vrspam.tool.model import Model
 
 
 def summary_of_rows(model: Model, explained: ExplainedRows, data_name: str, most: int) -> list[Block]:

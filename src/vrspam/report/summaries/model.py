@@ -11,7 +11,7 @@ from vrspam.report.words.model import describe_together
 from vrspam.report.words.names import describe_direction
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 
 def summary_of_model(model: Model, most: int) -> list[Block]:

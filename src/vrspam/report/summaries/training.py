@@ -16,7 +16,7 @@ from vrspam.report.words.names import class_names, measure_title, name_measure
 from vrspam.report.words.training import PARTIAL_AUC, training_facts
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 MOST_EFFECTS = 10
 SHOWN = (PARTIAL_AUC, "threshold", "model", "loss", "penalty", "fit")  # of the facts of the training

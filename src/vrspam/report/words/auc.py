@@ -9,13 +9,13 @@ import numpy as np
 
 from vrspam._utils.findings import Fix, Note
 from vrspam._utils.texts import auc_text, interval_text
-from vrspam.model.outcome import Outcome, describe_higher
+from vrspam.model.outcome import Outcome
 from vrspam.report.words.names import class_names, name_measure
 
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
     from vrspam.metrics import AUCInterval
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 GUESSING = "0.5 is guessing"
@@ -165,7 +165,7 @@ def doubts_of_column(name: str, outcome: Outcome, auc: AUCInterval) -> list[str]
     doubts = doubt_of(auc.low, auc.high, auc.confidence, measure)
     if not doubts or auc.high >= 0.5:
         return [text.replace("the model", subject) for text in doubts]
-    positive = describe_higher(outcome) if outcome.ranks else class_names(outcome)["positive"]
+    positive = outcome.higher if outcome.ranks else class_names(outcome)["positive"]
     sentence = (
         f"{subject} ranks the wrong way round: its {measure} is {auc_text(auc.auc)}. Where low scores stand for "
         f"{positive}, give the negative of the column"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vrspam.report.words.names import listed
 
 if TYPE_CHECKING:
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
 ONE_DEVIATION = "One deviation: what the score gains when the feature rises by one standard deviation."
@@ -21,7 +21,7 @@ CELLS = (
 
 def describe_size(model: Model) -> str:
     """Return what the numbers of `find_strongest` measure."""
-    if model.features is None:
+    if model.is_linear:
         return "change of the score for one standard deviation"
     if model.shapes is None:
         return "part of the difference between the mean scores of the classes"
@@ -30,7 +30,7 @@ def describe_size(model: Model) -> str:
 
 def describe_curves(model: Model) -> str:
     """What the picture of a model shows, in a few sentences."""
-    if model.features is None or model.shapes is None:
+    if model.is_linear or model.shapes is None:
         return f"The features with the largest effects: {describe_size(model)}."
     shapes = model.shapes
     what = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vrspam._utils.texts import isolated, shorten
-from vrspam.model.outcome import Outcome, describe_higher
+from vrspam.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from vrspam.tables.schema import Label
@@ -82,7 +82,7 @@ def describe_ranks(outcome: Outcome) -> str:
 
 def describe_direction(outcome: Outcome) -> str:
     if outcome.ranks:
-        return f"A higher score means {describe_higher(outcome)}."
+        return f"A higher score means {outcome.higher}."
     return f"A higher score means that {equals_positive(outcome)} is more likely."
 
 

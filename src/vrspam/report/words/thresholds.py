@@ -10,7 +10,7 @@ from vrspam.report.words.names import describe_direction, describe_ranks, equals
 if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
     from vrspam.metrics.thresholds import ChosenThreshold, Threshold
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
 LIFT = "Lift: how many times more positives the highest scores hold than rows drawn at random"

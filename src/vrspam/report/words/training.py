@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam import __version__
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.names import USUAL_PENALTY
 from vrspam._utils.roles import REMEMBERED
 from vrspam._utils.texts import auc_text, interval_text
@@ -16,7 +17,7 @@ from vrspam.report.words.names import name_measure
 
 if TYPE_CHECKING:
     from vrspam.metrics.thresholds import ChosenThreshold
-    from vrspam.tool.model import Model
+    from vrspam.model.model import Model
 
 PARTIAL_AUC = "cross-validated partial AUC"
 KINDS = {
@@ -101,9 +102,10 @@ def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def describe_rows_held(count: int) -> str:
+def describe_rows_held(count: int) -> Note:
     """Return the warning for a model file that holds rows of the table."""
-    return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
+    words = f"this file contains data of {count:,} of your rows; share it with care, or use "
+    return Note(words, Fix("private", True))
 
 
 def training_facts(model: Model) -> dict[str, str]:
@@ -147,21 +149,21 @@ def training_facts(model: Model) -> dict[str, str]:
 
 def _kind_of_model(model: Model) -> str:
     """What kind of function a score is, and of how many features."""
-    facts = model.training
+    facts = model.facts
+    if facts is None:
+        return "straight lines" if model.is_linear else "curves, kernels or trees"
     # A file stores the features of a kernel added up; the facts have the number that was fitted.
-    n_features = facts.get("features", model.coef.size)
-    n_used = facts.get("nonzero", int((model.coef != 0.0).sum()))
-    features = f"{n_features:,} feature{'s' if n_features != 1 else ''}"
-    if n_used < n_features:
-        features = f"{features}, {n_used:,} of them used"
-    kind = facts.get("map", "linear" if model.features is None else "feature map")
+    features = f"{facts.features:,} feature{'s' if facts.features != 1 else ''}"
+    if facts.nonzero < facts.features:
+        features = f"{features}, {facts.nonzero:,} of them used"
+    kind = facts.map
     if kind == "stacked":
-        n_models = sum(row["chosen"] for row in facts.get("selection", ()))
+        n_models = sum(candidate.chosen for candidate in facts.selection)
         return f"a blend of {n_models} models, {features}"
     if kind not in KINDS:
         return f"{kind}, {features}"
     words = KINDS[kind]
-    if kind == "kernel" and model.features is not None and not model.features.has_effects:
+    if kind == "kernel" and not model.is_linear and not model.parts.has_effects:
         words = KINDS["kernel alone"]
     return f"{words} ({kind}), {features}"
 
