@@ -290,7 +290,7 @@ OF_FILES = [name for name, features in MAPS.items() if not isinstance(features, 
 def test_every_form_gives_the_scores_of_the_model(name, fit):
     known = NEAR_ZERO if name == "linear" else list(KINDS)
     for batch in batches(1):
-        draw_batch(batch, cases(known), lambda case: check_case(case, name, fit), most=examples(4))
+        draw_batch(batch, cases(known), lambda case: check_case(case, name, fit), most=examples(3))
 
 
 @pytest.mark.parametrize("way", HOSTILE)

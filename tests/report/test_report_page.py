@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 from scipy.stats import binomtest, norm
 from scipy.stats import t as student
@@ -34,8 +35,9 @@ from vrspam.inspection import Shape
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import judge_levels
 from vrspam.metrics import NetBenefit, compare_aucs
+from vrspam.metrics.calibration import effective_share, wilson
 from vrspam.metrics.comparison import holm
-from vrspam.metrics.thresholds import Curve, effective_share, wilson
+from vrspam.metrics.thresholds import Curve
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.plotting import plot_reliability
 from vrspam.report.first_screen import headline, worries
@@ -87,7 +89,7 @@ def folder(tmp_path_factory):
     """Write the report of an awkward table."""
     folder = tmp_path_factory.mktemp("report")
     write(awkward(), folder / "awkward.csv")
-    assert main(command(folder)) == 0
+    assert main([*command(folder), "--markdown", str(folder / "r.md")]) == 0
     return folder
 
 
@@ -411,6 +413,32 @@ def test_names_stay_text(page):
     assert LONGER in elements.text
     assert re.search(r"…[^<]*name A<", page)
     assert re.search(r"…[^<]*name B<", page)
+
+
+def test_the_page_as_markdown_has_the_same_sections_tables_and_names(folder, page):
+    rendered = MarkdownIt("commonmark").enable("table").render((folder / "r.md").read_text("utf-8"))
+    found, shown = Elements(rendered), Elements(page)
+    assert {tag for tag, _ in found.found} <= set(
+        ["h1", "h2", "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "table", "thead", "tbody", "tr", "th", "td"]
+    )
+    for tag in ("h1", "h2"):
+        assert re.findall(rf"<{tag}>(.*?)</{tag}>", rendered) == re.findall(
+            rf"<{tag}>(?:<bdi>)?(.*?)(?:</bdi>)?</{tag}>", page
+        )
+    assert rendered.count("<table>") == page.count('<table class="sortable">')
+    for name in (
+        EVIL,
+        RIGHT_TO_LEFT,
+        EMOJI,
+        "<b>bold</b>",
+        "שלום",
+        '"quoted"',
+        f"out <come> = {POSITIVE}",
+        LONG,
+        LONGER,
+    ):
+        assert name in found.text
+        assert name in shown.text
 
 
 def test_only_the_script_and_the_style_of_the_page_are_allowed(page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vrspam._utils.findings import Fix
@@ -10,6 +11,7 @@ from vrspam.model.outcome import Outcome
 from vrspam.report.blocks import Facts, Headline, Paragraph, Shown, Subheading
 from vrspam.report.pages.evaluation import noticed_in_rows, screen_of_column, screen_of_model
 from vrspam.report.sections.beside import pair_tables
+from vrspam.report.sections.first import first_facts
 from vrspam.report.sections.groups import groups
 from vrspam.report.sections.numbers import table_of_lift, table_of_sensitivities, table_of_thresholds
 from vrspam.report.words.auc import describe_auc
@@ -52,12 +54,13 @@ def summary_of_columns(
         screen = screen_of_column(several, name, parameter)
         return [*_with_numbers(screen, outcome, first, cost_ratio, recall), taken]
 
+    evaluated = replace(first, partial_auc=None)  # of which each column has its own
     notes = dict.fromkeys(note for evaluation in several.values() for note in evaluation.notes)
     measure, names, pairs = name_measure(outcome), class_names(outcome), several.comparison.pairs
     blocks: list[Shown] = [
         noticed_in_rows(list(notes), parameter),
-        screen_of_column(several, name).facts,
         Paragraph(describe_tests(pairs, measure)),
+        Facts(first_facts(outcome, evaluated, names, rows=first.n, of_partial_auc="", further={})),
         *pair_tables(measure, pairs, several.comparison.intervals),
     ]
     if outcome.ranks:
