@@ -161,3 +161,24 @@ def test_independent_rows_near_each_other_are_no_copies(seed):
     for kind, X in kinds.items():
         codes = {str(number): column.argsort().argsort() for number, column in enumerate(X.T)}
         assert find_near_copies(codes, codes) is None, kind
+
+
+@pytest.mark.parametrize("end", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("kind", IDENTIFIERS)
+def test_groups_that_are_found_are_those_that_are_named(kind, end, tmp_path):
+    """As if the user had named the column: the same features, rows and findings, and groups of the same numbers."""
+    drawn = draw_panel(3, units=60, visits=5, kind=kind, name="patient", noise=0.02, label_noise=0.0)
+    drawn.table.loc[[3, 50], "patient"] = None
+    table = drawn.table
+    if end == "csv":
+        table.to_csv(tmp_path / "t.csv", index=False)
+    elif end == "parquet":
+        table.to_parquet(tmp_path / "t.parquet")
+    path = table if end == "frame" else tmp_path / f"t.{end}"
+    found, _ = open_checked(path, TrainPlan("outcome", "sick"))
+    named, _ = open_checked(path, TrainPlan("outcome", "sick", groups="patient"))
+    np.testing.assert_array_equal(found.groups, named.groups)
+    assert found.schema == named.schema
+    assert found.rows.equals(named.rows)
+    assert found.findings == named.findings
+    assert found.named == named.named

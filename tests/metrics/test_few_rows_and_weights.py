@@ -18,13 +18,13 @@ from vrspam.metrics import (
     roc,
     roc_auc_ci,
 )
+from vrspam.metrics.calibration import Bin, calibration_error
 from vrspam.metrics.comparison import compare_placed
 from vrspam.metrics.correction import Sample
 from vrspam.metrics.folds import stable_by_strength
 from vrspam.metrics.groups import AlikeRows, independent_rows, intraclass_correlation
 from vrspam.metrics.intervals import roc_measures
 from vrspam.metrics.promises import stored_threshold
-from vrspam.metrics.thresholds import Bin, calibration_error
 
 # Out-of-fold scores.
 
@@ -102,6 +102,10 @@ def test_copies_of_rows_in_groups_of_their_own_tell_no_more():
     weighed = roc_auc_ci(
         np.repeat(y, 3), np.repeat(score, 3), groups=np.repeat(np.arange(16), 3), sample_weight=np.full(48, 2.0)
     )
+    placed = roc_measures(
+        np.repeat(y, 3), [np.repeat(score, 3)], sample_weight=None, groups=np.repeat(np.arange(16), 3)
+    )
+    assert placed.of(0).rows == (pytest.approx(9.0), pytest.approx(7.0))
     for found in (copied, weighed):
         assert (found.auc, found.method) == (pytest.approx(once.auc), once.method)
         assert once.low - 0.1 < found.low < once.low + 0.01

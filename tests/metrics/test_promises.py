@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.stats import binom, norm
 
 from vrspam.metrics import net_benefit, promised_threshold
-from vrspam.metrics.thresholds import benefit_over_all
+from vrspam.metrics.net_benefit import benefit_over_all
 
 SHARE = 0.3  # of positives; scores are normal, those of positives with the mean 1.5
 TRUTH = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import doctest
 import pickle
 import re
 import warnings
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -216,3 +218,83 @@ def test_no_file_but_the_named_ones_is_needed_for_a_kind():
     source = Path(kinds.__file__).resolve().parents[2]
     naming = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "kinds.times" in path.read_text()}
     assert naming == {"tables/kinds/__init__.py", "tables/kinds/dates.py", "data/first_look.py"}
+
+
+@pytest.mark.parametrize("kind", [Numbers(), Dates(), Times()])
+def test_a_column_without_cells_has_no_number_and_nothing_that_cannot_be_read(kind):
+    column = nw.from_native(pl.Series("empty", [None, None], pl.String), series_only=True)
+    values, unreadable = kind.values(column)
+    assert np.isnan(values).all()
+    assert unreadable.tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        (Numbers(), ["(5.5)", "3", "-2", None, "(x)"]),
+        (Dates("dmy"), ["21.12.2020", "30.02.2020", "Dec 3 2020", None, "1:30"]),
+        (Times(), ["8:30 pm", "13:00 pm", "26:15", None, "0:30 am"]),
+    ],
+)
+def test_a_column_is_read_as_each_of_its_cells(kind, cells):
+    values, unreadable = kind.values(nw.from_native(pl.Series("cells", cells), series_only=True))
+    expected = [np.nan if cell is None else kind.number(cell) for cell in cells]
+    assert all(isinstance(number, float) for number in expected)
+    np.testing.assert_array_equal(values, expected)
+    assert unreadable.tolist() == [cell is not None and np.isnan(kind.number(cell)) for cell in cells]
+
+
+def test_objects_have_the_kind_of_their_type():
+    for cells, kind in (
+        ([datetime.time(8, 30), None], Times()),
+        ([datetime.date(2020, 2, 1), None], Dates()),
+        (["8:30", None], None),
+        ([8.5, None], None),
+    ):
+        column = nw.from_native(pd.Series(cells, dtype=object), series_only=True)
+        assert kinds.typed_kind(column) == kind
+
+
+FORMS_OF_DATES = {
+    "dmy": ["%d.%m.%Y", "%d/%m/%y", "%d.%m.%Y %H:%M:%S"],
+    "mdy": ["%m/%d/%Y", "%m/%d/%Y %I:%M %p"],
+    "ymd": ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S.%f", "%d %b %Y", "%b %d, %Y", "%B %d %Y %H:%M"],
+}
+
+
+@pytest.mark.parametrize(
+    ("order", "form"), [(order, form) for order, forms in FORMS_OF_DATES.items() for form in forms]
+)
+def test_a_date_is_the_moment_that_was_written(order, form):
+    first = datetime.datetime(1999, 1, 31, 23, 59, 58, 123456)
+    for days in range(0, 800, 37):
+        moment = datetime.datetime.strptime((first + datetime.timedelta(days, 3723)).strftime(form), form)
+        text = moment.strftime(form)
+        since = moment - datetime.datetime(1970, 1, 1)
+        assert Dates(order).number(text) == since // datetime.timedelta(microseconds=1)
+        column = nw.from_native(pl.Series([text, None]), series_only=True)
+        parts, unreadable = Dates(order).read(column)
+        expected = [
+            1970.0 + since.total_seconds() / 86_400.0 / 365.2425,
+            moment.month,
+            moment.isoweekday(),
+            moment.hour,
+        ]
+        np.testing.assert_allclose([part[0] for part in parts], expected, rtol=1e-12)
+        assert np.isnan([part[1] for part in parts]).all()
+        assert not unreadable.any()
+
+
+@pytest.mark.parametrize("text", ["123.4.2020", "1.2.123", "30.2.2020", "1.13.2020", "Foo 3 2020", "3 Dec 02020"])
+def test_what_is_no_date(text):
+    assert np.isnan(Dates("dmy").number(text))
+
+
+def test_a_fraction_of_a_second_beyond_microseconds_is_cut_off():
+    assert Dates().number("1970-01-01 00:00:00.123456789") == 123_456
+
+
+def test_formats_that_are_not_known_are_refused():
+    assert Numbers().check()
+    assert not Numbers(decimal=";").check()
+    assert not Numbers(unit="parsec").check()

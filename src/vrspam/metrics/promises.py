@@ -71,9 +71,9 @@ def stored_threshold(
             reason = error.note
         else:
             curve = Curve.of(positive, scores)
-            found = curve.short(curve.place(promised.threshold))
-            if found.share > 0.0:
-                return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
+            short_text = curve.short(curve.place(promised.threshold))
+            if short_text.share > 0.0:
+                return ChosenThreshold(**vars(short_text), rule=rule, asked=asked, confidence=promised.confidence), None
             reason = Note("these rows are too few to promise ", target, ": no row would be called")
     outlook = "The stored threshold meets this target on the held-out rows alone."
     stop = " " if reason.endswith(".") else ". "
@@ -185,12 +185,12 @@ def promised_threshold(
     risk = 1.0 - confidence
     if measure == "precision":
         return _promised_precision(positive, scores, share, confidence)
-    kept = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
+    share_of_judged = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
     judged = np.sort({"recall": scores[positive], "specificity": scores[~positive]}.get(measure, scores))
     m = judged.size
-    outside = int(binom.ppf(risk, m, 1.0 - kept))  # the largest k with P(Bin < k) at most the risk
+    outside = int(binom.ppf(risk, m, 1.0 - share_of_judged))  # the largest k with P(Bin < k) at most the risk
     if outside == 0:
-        least = int(np.ceil(np.log(risk) / np.log(kept)))
+        least = int(np.ceil(np.log(risk) / np.log(share_of_judged)))
         rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
         raise VrspamError(
             f"{m} {rows} are too few to promise ",
@@ -199,16 +199,19 @@ def promised_threshold(
         )
     if measure == "recall":
         threshold = float(judged[outside - 1])
-        found = float(np.mean(judged >= threshold))
+        observed = float(np.mean(judged >= threshold))
     else:
         threshold = float(np.nextafter(judged[m - outside], np.inf))
-        found = float(np.mean(judged < threshold))
-    return PromisedThreshold(threshold, measure, share, 1.0 - found if measure == "alerts" else found, confidence, m)
+        observed = float(np.mean(judged < threshold))
+    return PromisedThreshold(
+        threshold, measure, share, 1.0 - observed if measure == "alerts" else observed, confidence, m
+    )
 
 
 def _promised_precision(positive: NDArray, scores: NDArray, share: float, confidence: float) -> PromisedThreshold:
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.concatenate([[0], np.cumsum(positive[order])])
+    ranked = scores[order]
+    hits = np.concatenate([[0], np.cumsum(positive[order])])
     counts = np.floor(2.0 ** (0.5 * np.arange(2 * np.log2(ranked.size)))).astype(int)
     above = np.unique(np.searchsorted(-ranked, -ranked[counts], side="left"))  # ties stay below the threshold
     for _ in range(above.size):  # too few rows show nothing, even if all are positive: they need no share of the risk

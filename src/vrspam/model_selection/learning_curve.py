@@ -15,9 +15,9 @@ from scipy.special import expit, logit
 
 from vrspam._utils.validation import Rows
 from vrspam.metrics.correction import draw_sample, stable_share
+from vrspam.metrics.estimates import Estimate
 from vrspam.metrics.groups import Clusters, influence, placements
 from vrspam.metrics.roc import quantile, roc_auc_columns
-from vrspam.metrics.thresholds import Estimate
 from vrspam.model_selection.held_out import scores_of
 from vrspam.objective import SquaredPairLoss, l2_unit
 from vrspam.pairs import SQUARED
@@ -68,7 +68,7 @@ class LearningCurve:
         """
         drop = np.maximum.accumulate((self.auc.max() - self.auc)[::-1])[::-1]
         weight = 1.0 / (self.noise**2 + (0.4 * drop) ** 2 + 1e-8)
-        found = []
+        curves = []
         for c in np.linspace(0.1, 1.6, 31):
             design = np.column_stack([np.ones(self.rows.size), -((self.rows / self.rows[-1]) ** -c)])
             inverse = np.linalg.inv((design * weight[:, np.newaxis]).T @ design)
@@ -77,8 +77,8 @@ class LearningCurve:
             if coef[1] < 0.0:  # more rows do not make a model worse
                 coef, variance = np.array([weight @ self.auc / weight.sum(), 0.0]), 1.0 / weight.sum()
             misfit = float(weight @ (self.auc - design @ coef) ** 2) + ((c - 0.8) / 0.3) ** 2
-            found.append((misfit - np.log(np.linalg.det(inverse)), float(point @ coef), variance))
-        misfits, values, variances = np.array(found).T
+            curves.append((misfit - np.log(np.linalg.det(inverse)), float(point @ coef), variance))
+        misfits, values, variances = np.array(curves).T
         share = np.exp(-0.5 * (misfits - misfits.min()))
         share /= share.sum()
         middle = float(share @ values)
@@ -111,24 +111,24 @@ def learning_curve(
         test, coefs, owner = np.flatnonzero(fold[part] == f), [], []
         for number, size in enumerate(sizes):
             for start in range(min(most, largest // size)):
-                some = [moments[k] for k in pool[start * size : (start + 1) * size]]
-                loss = SquaredPairLoss.from_moments(sum(some[1:], some[0]), exclusive)
+                parts = [moments[k] for k in pool[start * size : (start + 1) * size]]
+                loss = SquaredPairLoss.from_moments(sum(parts[1:], parts[0]), exclusive)
                 solved = solve_grid(loss, l2s, np.zeros(1), tol=1e-6, max_iter=1000)
                 coefs.append(solved.coefs[:, 0])
                 owner.append(number)
         scored = scores_of(rows.X, test, np.concatenate(coefs))
         weights = None if rows.weights is None else rows.weights[test]
         measured = roc_auc_columns(rows.y[test], scored, weights).reshape(len(owner), -1)
-        for number, found in zip(owner, measured, strict=True):
-            aucs[number].append(found)
+        for number, of_path in zip(owner, measured, strict=True):
+            aucs[number].append(of_path)
         held_out.append((test, scored[:, -l2s.size :]))
         largest_coefs.append(coefs[-1])
         used[f, pool[:largest]] = np.sqrt(counts[pool[:largest]])
     overlap = used @ used.T
-    by_fold = [np.mean(np.reshape(found, (n_folds, -1, l2s.size)), axis=1) for found in aucs]
+    by_fold = [np.mean(np.reshape(of_path, (n_folds, -1, l2s.size)), axis=1) for of_path in aucs]
     best = int(np.argmax(by_fold[-1].mean(axis=0)))
     widened = _widening(rows, groups, held_out, [coefs[best] for coefs in largest_coefs], overlap)
-    of_folds = np.array([_without_optimism(found, widened) for found in by_fold])
+    of_folds = np.array([_without_optimism(of_path, widened) for of_path in by_fold])
     # standard error of the difference from the largest size; half of the one before for the largest size itself
     noise = np.std(of_folds - of_folds[-1], axis=1, ddof=1) / np.sqrt(n_folds)
     noise[-1] = noise[-2] / 2.0 if len(sizes) > 1 else 0.0
