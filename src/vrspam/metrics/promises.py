@@ -212,7 +212,7 @@ def promised_threshold(
             Fix(measure, share),
             f" with {100 * confidence:g} % confidence: it takes {least}. Promise less, or collect more rows.",
         )
-    allowed = m * (1.0 - kept)
+    allowed = m * (1.0 - share_of_judged)
     outside = max(1, int(np.floor(allowed - widened * (allowed - outside) + 1e-9)))
     if measure == "recall":
         threshold = float(judged[outside - 1])
