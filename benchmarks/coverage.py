@@ -27,7 +27,7 @@ from vrspam import AUCClassifierCV, metrics
 from vrspam._utils.validation import Rows
 from vrspam.features.mapped import MappedArray
 from vrspam.features.names import named_maps
-from vrspam.metrics.thresholds import effective_share, wilson
+from vrspam.metrics.calibration import effective_share, wilson
 from vrspam.model_selection.learning_curve import learning_curve
 
 AUC = 0.8

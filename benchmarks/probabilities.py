@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.quality import SETS
 from vrspam import AUCClassifierCV
 from vrspam.data import load
-from vrspam.metrics.thresholds import calibration_error, reliability
+from vrspam.metrics.calibration import calibration_error, reliability
 from vrspam.model_selection.calibration import calibrate
 
 MOST_ROWS = 30_000

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FACTOR = 2  # examples of a law in a round, as a multiple of those in `make test`
+FACTOR = 3  # examples of a law in a round, as a multiple of those in `make test`
 CASES = 100  # problems of each kind against exact arithmetic
 SHRINKING = 600  # seconds that a finding may take beyond the limit, to become a small case
 

@@ -214,7 +214,7 @@ class OfAFile:
 
     def __init__(self, model: Any):
         self.model = model
-        self.to_model = model.to_model
+        self.to_model = lambda: model
 
     def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
         rows = open_rows(self.model, frame, labels=False, on_error="skip", allow_missing=list(frame.columns))
@@ -290,7 +290,7 @@ OF_FILES = [name for name, features in MAPS.items() if not isinstance(features, 
 def test_every_form_gives_the_scores_of_the_model(name, fit):
     known = NEAR_ZERO if name == "linear" else list(KINDS)
     for batch in batches(1):
-        draw_batch(batch, cases(known), lambda case: check_case(case, name, fit), most=examples(4))
+        draw_batch(batch, cases(known), lambda case: check_case(case, name, fit), most=examples(3))
 
 
 @pytest.mark.parametrize("way", HOSTILE)

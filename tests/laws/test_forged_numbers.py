@@ -21,7 +21,7 @@ from laws_support import examples
 from stored import as_lists
 from tool_data import write_libsvm
 
-from vrspam.features import KernelFeatures, StackedFeatures, TreeFeatures
+from vrspam.features import BoostedFeatures, KernelFeatures, StackedFeatures, TreeFeatures
 from vrspam.model.file import checksum
 from vrspam.model.model import Model
 from vrspam.model.plain import from_plain, to_plain
@@ -33,7 +33,7 @@ FEATURES: dict[str, Any] = {
     "kernel": KernelFeatures(n_landmarks=6),
     "two kernels": "kernels",
     "trees": TreeFeatures(n_trees=3, max_depth=2, n_landmarks=6),
-    "boosted": "boosted",
+    "boosted": BoostedFeatures(n_trees=6),
 }
 NUMBERS: tuple[Any, ...] = (0.0, -1.0, 1e308, -1e308, 5e-324, 2.0**53, 1e17, 10**400, True, None, "x", [], "1e309")
 

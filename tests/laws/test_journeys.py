@@ -398,7 +398,7 @@ def go(journey: Journey, folder: Path, tell: Callable[[str], None] = print) -> N
     travel.show()
 
 
-@pytest.mark.parametrize("batch", batches(3))
+@pytest.mark.parametrize("batch", batches(2))
 def test_a_table_that_trains_goes_the_whole_way(batch):
     draw_batch(batch, journeys(), check_journey)
 

@@ -68,14 +68,14 @@ def assert_one_scale(kind: str, sets: int, **more: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_rows_spread_as_held_out_rows(kind):
-    assert_one_scale(kind, examples(4 if kind == "auto" else 8))
+    assert_one_scale(kind, examples(3 if kind == "auto" else 6))
 
 
 @pytest.mark.parametrize("how", ["weighted", "grouped", "ten folds", "four folds", "three folds", "time"])
 def test_new_rows_spread_as_held_out_rows_however_rows_are_cut(how):
     folds = {"ten folds": 10, "four folds": 4, "three folds": 3, "time": TimeSeriesSplit(3)}
     more = {"cv": folds[how]} if how in folds else {how: True}
-    assert_one_scale("boosted", examples(6), **more)
+    assert_one_scale("boosted", examples(4), **more)
 
 
 @pytest.mark.parametrize("kind", ["linear", "trees", "boosted"])
@@ -98,7 +98,7 @@ def test_new_rows_of_few_positives_have_the_mean_of_held_out_rows(kind):
 @pytest.mark.parametrize("kind", ["boosted", "forest"])
 def test_promises_are_kept_on_both_sides_of_the_middle(kind):
     kept = {("alerts", 0.8): 0, ("alerts", 0.2): 0, ("recall", 0.5): 0}
-    sets = examples(24)
+    sets = examples(16)
     for number in range(sets):
         model, scores, label = fitted(kind, number)
         held_out = model.out_of_fold_

@@ -69,6 +69,6 @@ def check_journey(journey: Journey) -> None:
         np.testing.assert_allclose(scores[1], scores[0], rtol=0.0, atol=NEAR * spread)
 
 
-@pytest.mark.parametrize("batch", batches(2))
+@pytest.mark.parametrize("batch", batches(1))
 def test_two_processes_train_the_same_model(batch):
     draw_batch(batch, journeys(most_columns=12), check_journey, most=2)

@@ -10,10 +10,11 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from vrspam.metrics import concordance_index, concordance_index_ci, corrected_auc, net_benefit, roc_auc_ci
+from vrspam.metrics.calibration import calibration_measures, effective_share, reliability, wilson
 from vrspam.metrics.concordance import concordance_index as index_of
 from vrspam.metrics.promises import choose_threshold, stored_threshold
 from vrspam.metrics.roc import quantile
-from vrspam.metrics.thresholds import Curve, calibration_measures, effective_share, reliability, wilson
+from vrspam.metrics.thresholds import Curve
 from vrspam.model_selection.selection import Points, choose
 
 SEEDS = range(8)

@@ -18,13 +18,13 @@ from vrspam.metrics import (
     roc,
     roc_auc_ci,
 )
+from vrspam.metrics.calibration import Bin, calibration_error
 from vrspam.metrics.comparison import compare_placed
 from vrspam.metrics.correction import Sample
 from vrspam.metrics.folds import stable_by_strength
 from vrspam.metrics.groups import AlikeRows, independent_rows, intraclass_correlation
 from vrspam.metrics.intervals import roc_measures
 from vrspam.metrics.promises import stored_threshold
-from vrspam.metrics.thresholds import Bin, calibration_error
 
 # Out-of-fold scores.
 

@@ -29,7 +29,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, ConcordanceRankerCV, OneVsRes
 from vrspam._utils.texts import number_labels, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.calibration import wilson
 from vrspam.pictures.column_axis import value_labels
 from vrspam.pictures.scores import score_edges
 from vrspam.plotting.bars import value_text

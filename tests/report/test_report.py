@@ -9,7 +9,7 @@ import pytest
 from experiment_rows import fill
 
 from vrspam._utils.findings import Finding
-from vrspam.metrics.thresholds import NetBenefit
+from vrspam.metrics.net_benefit import NetBenefit
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.paper.publish import publish
 from vrspam.report.blocks import (

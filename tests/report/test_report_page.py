@@ -35,8 +35,9 @@ from vrspam.inspection import Shape
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import judge_levels
 from vrspam.metrics import NetBenefit, compare_aucs
+from vrspam.metrics.calibration import effective_share, wilson
 from vrspam.metrics.comparison import holm
-from vrspam.metrics.thresholds import Curve, effective_share, wilson
+from vrspam.metrics.thresholds import Curve
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.plotting import plot_reliability
 from vrspam.report.first_screen import headline, worries

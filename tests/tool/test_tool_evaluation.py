@@ -18,7 +18,7 @@ from tool_data import make_model
 from vrspam import VRSPAMClassifier, plotting
 from vrspam.data import DataError
 from vrspam.metrics import delong_test
-from vrspam.metrics.thresholds import Bin, calibration_error, reliability
+from vrspam.metrics.calibration import Bin, calibration_error, reliability
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report.words.comparisons import verdict

@@ -28,6 +28,7 @@ SUSPECT = 0.85  # the AUC of one column alone from which it is looked at with th
 FEW_ROWS = 2_000  # of the quick models
 MOST_LEFT_OUT = 12
 MOST_TRIED = 10
+MOST_IN_VAIN = 3  # times that columns beyond the two best are tried, and none of them does better
 CHANGED = 0.01  # a smaller fall of the AUC says nothing
 
 
@@ -104,9 +105,11 @@ def leave_out(quick: QuickModel, aucs: Mapping[str, float], auc: float) -> list[
     """Leave out one column after the other, the one without which a quick model is worst, until its AUC has fallen.
 
     Of the columns that are left, the two with the highest AUC alone are tried, and others where the AUC stays as it
-    is without them: a pair of dates may tell by their difference alone.
+    is without them: a pair of dates may tell by their difference alone. Where this was in vain several times, it is
+    given up: then many columns tell the answer.
     """
     removed: list[Removal] = []
+    in_vain = 0
     left = sorted(aucs, key=lambda name: -aucs[name])
     while len(removed) < MOST_LEFT_OUT and len(left) > 1:
         if auc < FALLEN and (auc < HIGH or aucs[left[0]] < SUSPECT):
@@ -114,11 +117,14 @@ def leave_out(quick: QuickModel, aucs: Mapping[str, float], auc: float) -> list[
         before = [removal.column for removal in removed]
         tried = [Removal(name, aucs[name], quick.auc([*before, name])) for name in left[:2]]
         best = min(tried, key=lambda removal: (removal.without, -removal.alone))
-        if best.without > auc - CHANGED:
+        if best.without > auc - CHANGED and in_vain < MOST_IN_VAIN:
             others = [Removal(name, aucs[name], quick.auc([*before, name])) for name in left[2:MOST_TRIED]]
             best_other = min(others, key=lambda removal: removal.without, default=best)
             if best_other.without + CHANGED < best.without:
                 best = best_other
+                in_vain = 0
+            else:
+                in_vain += 1
         removed.append(best)
         left.remove(best.column)
         auc = best.without

@@ -46,9 +46,9 @@ def whitening(covariance: np.ndarray) -> np.ndarray:
         return whitened
 
     values, vectors = linalg.eigh(scaled, check_finite=False)
-    kept = values > within_column * values[-1]
-    whitened = np.zeros((covariance.shape[0], int(kept.sum())))
-    whitened[seen] = vectors[:, kept] / np.sqrt(values[kept]) / deviations[seen, np.newaxis]
+    is_kept = values > within_column * values[-1]
+    whitened = np.zeros((covariance.shape[0], int(is_kept.sum())))
+    whitened[seen] = vectors[:, is_kept] / np.sqrt(values[is_kept]) / deviations[seen, np.newaxis]
     return whitened
 
 
@@ -88,17 +88,17 @@ class Projection:
         blocks = zip(whitenings, self.white_slices, strict=True)
         directions = np.concatenate([w @ vectors[where] for w, where in blocks])
         explained = (directions.T @ (design.T @ (rows.weights * scores))) ** 2 / values
-        kept = (values >= NEARLY_TIED) | (explained > self._least_explained(explained, scores))
-        self._values = values[kept]
-        self._vectors = vectors[:, kept]
-        self._directions = directions[:, kept]
+        is_kept = (values >= NEARLY_TIED) | (explained > self._least_explained(explained, scores))
+        self._values = values[is_kept]
+        self._vectors = vectors[:, is_kept]
+        self._directions = directions[:, is_kept]
 
     def _least_explained(self, explained: np.ndarray, scores: np.ndarray) -> float:
         """The variance of the scores that a nearly tied direction must explain in order to be kept."""
         chance = 16.0  # least multiple of the share of the rest that a direction explains by chance, 1 / rows
         variance = float(self.rows.weights @ scores**2)
-        rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
-        return max(LEFT_OUT * variance, chance * rest / self.rows.effective)
+        unexplained = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
+        return max(LEFT_OUT * variance, chance * unexplained / self.rows.effective)
 
     def solve(self, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the whitened functions, and of the functions themselves.
@@ -140,5 +140,5 @@ def _directions_by_functions(
 def _untied(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues above rounding error, and their eigenvectors."""
     values, vectors = np.linalg.eigh(products)
-    kept = values > TIED
-    return values[kept], vectors[:, kept]
+    is_kept = values > TIED
+    return values[is_kept], vectors[:, is_kept]

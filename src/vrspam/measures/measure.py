@@ -15,7 +15,8 @@ from vrspam.measures.compare import compare
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import Subgroup
 from vrspam.metrics import AUCInterval, Calibration, Estimate, calibration_measures, partial_auc_ci
-from vrspam.metrics.thresholds import BINS, Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
+from vrspam.metrics.calibration import BINS, Bin, calibration_error, reliability
+from vrspam.metrics.thresholds import ChosenThreshold, Curve, Threshold
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)

@@ -1,7 +1,10 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .calibration import Calibration, calibration_measures
 from .comparison import ComparedPair, compare_aucs, unpaired_auc_test
 from .concordance import concordance_index, concordance_index_ci, concordance_test
-from .correction import CorrectedAUC, corrected_auc, corrected_auc_of
+from .corrected_search import corrected_auc_of
+from .correction import CorrectedAUC, corrected_auc
+from .estimates import Estimate
 from .intervals import (
     ENOUGH_FOR_DELONG,
     AUCInterval,
@@ -12,13 +15,13 @@ from .intervals import (
     logit_interval,
     newcombe_interval,
     roc_auc_ci,
-    rows_for_difference,
-    rows_for_width,
 )
+from .net_benefit import NetBenefit, net_benefit
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
+from .planning import rows_for_difference, rows_for_width
 from .promises import PromisedThreshold, promised_threshold
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
-from .thresholds import Calibration, Estimate, NetBenefit, average_precision_columns, calibration_measures, net_benefit
+from .thresholds import average_precision_columns
 
 __all__ = [
     "ENOUGH_FOR_DELONG",

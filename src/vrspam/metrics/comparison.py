@@ -63,11 +63,11 @@ def unpaired_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
     0.917 - 0.556 = 0.361, p = 0.263
     """
-    found = [
+    measured = [
         roc_measures(y, [score], sample_weight=weight, groups=together).of(0)
         for (y, score), weight, together in zip((a, b), sample_weight, groups, strict=True)
     ]
-    return independent_test(found[0], found[1], confidence)
+    return independent_test(measured[0], measured[1], confidence)
 
 
 LARGEST_Z = 37.0  # beyond it the probability of a normal variable is 0 in 64-bit numbers
@@ -75,7 +75,8 @@ LARGEST_Z = 37.0  # beyond it the probability of a normal variable is 0 in 64-bi
 
 def independent_test(a: Measured, b: Measured, confidence: float) -> DeLongTest:
     """The test of two AUCs of independent rows, from their own intervals: :func:`unpaired_auc_test`."""
-    difference, tail = a.value - b.value, 0.5 - confidence / 2.0
+    difference = a.value - b.value
+    tail = 0.5 - confidence / 2.0
     low, high = difference_bounds(a, b, tail)
     z = _z_of_difference(a, b)
     p_value = float(2.0 * ndtr(-abs(z)))
@@ -182,7 +183,8 @@ def compare_aucs(
     old - best = -0.15, adjusted p = 8.1e-09
     new - best = -0.15, adjusted p = 8.1e-09
     """
-    names, values = list(scores), list(scores.values())
+    names = list(scores)
+    values = list(scores.values())
     if max_fpr is None:
         placed = roc_measures(y_true, values, names, sample_weight=sample_weight, groups=groups, folds=folds)
     else:

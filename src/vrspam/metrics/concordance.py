@@ -51,7 +51,8 @@ def canonical_target(y: ArrayLike, event: ArrayLike | None = None) -> tuple[NDAr
             raise ValueError("A structured y needs two fields: booleans that say who has an event, and times.")
         if event is not None:
             raise ValueError("A structured y holds its events: leave event out.")
-        event, values = values[kinds.pop("b")], values[next(iter(kinds.values()))]
+        event = values[kinds.pop("b")]
+        values = values[next(iter(kinds.values()))]
     if values.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}.")
     times = ordered_numbers(values, "y").astype(np.float64)
@@ -486,24 +487,29 @@ MANY_STRATA = 20  # from here on whole strata are left out, instead of rows
 def _measured(pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None) -> Measured:
     """The index of one score, or that of the first minus that of the second; `rows` are lower and upper ones."""
     pairs_above, pairs_below = pairs.pairs_of_rows()
-    upper_mass, lower_mass = pairs.above * pairs_above, pairs.below * pairs_below
+    upper_mass = pairs.above * pairs_above
+    lower_mass = pairs.below * pairs_below
     if not upper_mass.sum() > 0.0:
         raise ValueError("No two rows are comparable: the concordance index is not defined.")
     rows = effective(lower_mass), effective(upper_mass)
 
-    units, freedom = None, min(rows) - 1.0  # what is left out, and how many independent ones there are beside it
+    # what is left out, and how many independent ones there are beside it
+    units = None
+    freedom = min(rows) - 1.0
     n_strata = effective(np.bincount(pairs.strata, upper_mass))
     if groups is not None:
         units = numbers_of(groups, pairs.time.size, "groups", "group")
     elif n_strata >= MANY_STRATA:
-        units, freedom = pairs.strata, n_strata - 1.0
+        units = pairs.strata
+        freedom = n_strata - 1.0
 
     parts = [pairs.shares(score) for score in scores]
     value, lost = pairs.jackknife(scores[0], units, parts[0])
     upper, lower = parts[0].above, parts[0].below
     if len(scores) > 1:
         other, lost_of_other = pairs.jackknife(scores[1], units, parts[1])
-        value, lost = value - other, lost - lost_of_other
+        value = value - other
+        lost = lost - lost_of_other
         upper, lower = upper - parts[1].above, lower - parts[1].below
     if groups is not None and units is not None:
         freedom, rows = _of_groups(units, (lower, upper), (lower_mass, upper_mass))
@@ -529,7 +535,8 @@ def _of_groups(
     """Degrees of freedom by the groups of lower and of upper rows, and the independent rows, as of an AUC by class."""
     n_groups = int(units.max()) + 1
     total = np.zeros(n_groups)
-    classes, rows = list[ClassGroups](), list[AlikeRows]()
+    classes = list[ClassGroups]()
+    rows = list[AlikeRows]()
     for of_rows, mass in zip(moves, masses, strict=True):
         of_class = ClassGroups.of(mass, units, n_groups, centred=True)
         sums = np.sqrt(of_class.scale) * np.bincount(units, of_rows, n_groups)

@@ -8,24 +8,19 @@ that it takes is measured on the rows left out. docs/corrected_auc.md says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from vrspam._utils import array_api
-from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import numbers_of, row_numbers
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics.folds import fold_parts
 from vrspam.metrics.groups import Clusters, placements
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval
-from vrspam.metrics.roc import checked_columns, checked_weights, positive_rows, roc_auc_columns
+from vrspam.metrics.roc import checked_columns, positive_rows, roc_auc_columns
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
@@ -64,6 +59,8 @@ class CorrectedAUC:
         Its 95 % interval.
     optimism : float
         How much too high the best cross-validated AUC is: it is `auc` + `optimism`.
+    widened : float
+        How many times as large the standard error is as that of rows of a test set: the folds share training rows.
 
     Examples
     --------
@@ -77,6 +74,7 @@ class CorrectedAUC:
     low: float
     high: float
     optimism: float = float("nan")
+    widened: float = 1.0
 
 
 def corrected_auc(
@@ -132,95 +130,7 @@ def corrected_auc(
     return corrected_best(sample, matrix, positive, parts, weight, groups)
 
 
-def corrected_auc_of(
-    search: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    cv: Any = None,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> CorrectedAUC:
-    """The AUC to expect of the best model of a search, corrected for the choice.
-
-    All candidates are fitted again on the folds, because a search keeps no scores of rows; the one with the highest
-    mean AUC is the best. The interval allows for how much the models of different folds agree on the same rows.
-
-    Parameters
-    ----------
-    search : fitted GridSearchCV or RandomizedSearchCV, or list of estimators
-        A search gives its candidates, its folds and its `n_jobs`.
-    X : rows, as the estimators take them
-    y : array of n labels
-        As in :func:`roc_auc`.
-    cv : int, splitter or splits, optional
-        Folds that hold each row out once; by default those of the search, five for a list.
-    groups : array of n labels, optional
-        Rows that belong together: `cv` must keep them together, as GroupKFold does.
-    sample_weight : array of n numbers, optional
-        How much each row counts, in `fit` and in the AUC.
-    n_jobs : int, optional
-        The number of fits at the same time, as in joblib.
-    progress : bool, default=False
-        Show what is done and the time left, on the standard error stream.
-
-    Returns
-    -------
-    CorrectedAUC
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam.metrics import corrected_auc_of
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
-    >>> search = GridSearchCV(model, {"logisticregression__C": [0.01, 0.1, 1.0]}, scoring="roc_auc").fit(X, y)
-    >>> found = corrected_auc_of(search, X, y)
-    >>> print(f"expect {found.auc:.3f}, 95 % interval {found.low:.2f} to {found.high:.2f}")
-    expect 0.995, 95 % interval 0.98 to 1.00
-    """
-    models, cv, n_jobs = _candidates(search, cv, n_jobs)
-    positive = positive_rows(y, at_least=2)
-    weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
-    splits = _checked_splits(check_cv(cv, y, classifier=True).split(X, y, groups), positive.size)
-    fold = np.full(positive.size, -1)
-    for number, (_, held_out) in enumerate(splits):
-        fold[held_out] = number
-    if sum(held_out.size for _, held_out in splits) != positive.size or fold.min() < 0:
-        raise ValueError("cv must hold each row out exactly once: use StratifiedKFold, or GroupKFold with groups.")
-
-    parts = fold_parts(fold, positive, weight, groups)
-    sizes = [positive.size - part.size for part in parts]
-    sample = draw_sample(parts, sizes, positive, weight, groups, len(models), seed=0)
-    labels = np.asarray(y)
-    tasks = [(j, k) for j in range(len(models)) for k in range(len(splits))]
-    fits = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_fit_one)(j, k, models[j], X, labels, weight, *splits[k], sample.rows) for j, k in tasks
-    )
-    scores = np.empty((positive.size, len(models)))
-    by_all = np.empty((len(models), sample.rows.size, len(splits)))  # of the rows of the sample, by all folds
-    with StepProgress("models") if progress else nullcontext() as line:
-        if line is not None:
-            line.start(len(tasks))
-        for j, k, of_fold, of_sample in fits:
-            scores[splits[k][1], j] = of_fold
-            by_all[j, :, k] = of_sample
-            if line is not None:
-                line.tell(f"model {j + 1} of {len(models)}")
-
-    common = _shared_rows(splits, positive.size)
-    return corrected_best(
-        sample, scores, positive, parts, weight, groups, lambda best: stable_share(by_all[best], common, sample)
-    )
-
-
-def _checked_splits(splits: Iterable[Sequence[Any]], n_rows: int) -> list[tuple[NDArray, NDArray]]:
+def checked_splits(splits: Iterable[Sequence[Any]], n_rows: int) -> list[tuple[NDArray, NDArray]]:
     """The rows that each fold trains on and holds out, as numbers."""
     checked = []
     for number, parts in enumerate(splits):
@@ -231,7 +141,7 @@ def _checked_splits(splits: Iterable[Sequence[Any]], n_rows: int) -> list[tuple[
     return checked
 
 
-def _shared_rows(splits: Sequence[tuple[NDArray, NDArray]], n_rows: int) -> NDArray[np.float64]:
+def shared_rows(splits: Sequence[tuple[NDArray, NDArray]], n_rows: int) -> NDArray[np.float64]:
     """The number of training rows that each two folds have in common."""
     used = np.zeros((len(splits), n_rows), dtype=np.float32)
     for row, (trained, _) in zip(used, splits, strict=True):
@@ -261,8 +171,8 @@ def corrected_best(
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
         clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), mass, numbers)
-    kept = scores[sample.rows].astype(np.float64)
-    return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
+    held_out_scores = scores[sample.rows].astype(np.float64)
+    return corrected_choice(sample, held_out_scores, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 
 
 def one_point(chosen: NDArray, n_points: int) -> NDArray:
@@ -298,7 +208,8 @@ def corrected_choice(
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
-        return CorrectedAUC(*[float("nan")] * 3)
+        nan = float("nan")
+        return CorrectedAUC(nan, nan, nan, nan, sample.widening(stable))
     if measure is None:
         measure = TwoClassMeasure(sample)
     moves = measure_folds(sample, measure, scores.T)[1]
@@ -331,11 +242,11 @@ def corrected_choice(
     if before is None:
         before = float(auc.mean())
     score = float(np.clip(before - optimism, 0.0, 1.0))
+    widened = sample.widening(stable)
     if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):
         warn(FewGroups(clusters.n_groups))
-        return CorrectedAUC(score, float("nan"), float("nan"), optimism)
+        return CorrectedAUC(score, float("nan"), float("nan"), optimism, widened)
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
-    widened = sample.widening(stable)
     error = standard_error(sample, moved[0])
     freedom = np.inf
     rows = (float(sample.totals[0]), float(sample.totals[1]))
@@ -345,14 +256,14 @@ def corrected_choice(
         if clusters.rows is not None:
             rows = clusters.rows
     if error == np.inf:  # all rows of a class are of one group
-        return CorrectedAUC(score, 0.0, 1.0, optimism)
+        return CorrectedAUC(score, 0.0, 1.0, optimism, widened)
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(rows) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
         interval = logit_interval(score, widened * error, int(min(rows)), freedom=freedom)
     else:
         interval = newcombe_interval(score, error, rows, widened=widened, freedom=freedom)
-    return CorrectedAUC(score, interval.low, interval.high, optimism)
+    return CorrectedAUC(score, interval.low, interval.high, optimism, widened)
 
 
 @dataclass(eq=False)
@@ -396,15 +307,18 @@ class Sample:
 
     def spreads(self, scores: NDArray) -> NDArray:
         """Standard deviation of scores, (rows, points), about the mean of their fold; 1 where they are all equal."""
-        total, squares, standing = 0.0, np.zeros(scores.shape[1]), self.standing_for
+        total = 0.0
+        squares = np.zeros(scores.shape[1])
+        standing = self.standing_for
         for part in self.parts:
-            weights, lines = standing[part], scores[part].T
+            weights = standing[part]
+            lines = scores[part].T
             if weights.size:
                 centred = lines - (lines @ weights / weights.sum())[:, np.newaxis]
                 squares += centred**2 @ weights
                 total += float(weights.sum())
-        found = np.sqrt(squares / total)
-        return np.where(found > 0.0, found, 1.0)
+        spreads = np.sqrt(squares / total)
+        return np.where(spreads > 0.0, spreads, 1.0)
 
 
 def draw_sample(
@@ -438,19 +352,19 @@ def draw_sample(
     if groups is not None and sizes.size >= MANY_GROUPS:
         order = rng.permutation(sizes.size)
         n_kept = int(np.searchsorted(np.cumsum(sizes[order]), most, "right"))
-        kept = counts & np.isin(unit, order[: max(2, n_kept)])
+        drawn_rows = counts & np.isin(unit, order[: max(2, n_kept)])
     else:
-        kept = np.zeros(positive.size, dtype=bool)
+        drawn_rows = np.zeros(positive.size, dtype=bool)
         sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-        kept[np.concatenate(some_of_each_class(sides, most, rng))] = True
+        drawn_rows[np.concatenate(some_of_each_class(sides, most, rng))] = True
 
-    places = [np.flatnonzero(kept[part]) for part in parts]
-    rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
+    places = [np.flatnonzero(drawn_rows[part]) for part in parts]
+    rows = np.concatenate([part[chosen] for part, chosen in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
     return Sample(
         rows=rows,
         positive=positive[rows],
-        fold=np.repeat(np.arange(len(parts)), [some.size for some in places]),
+        fold=np.repeat(np.arange(len(parts)), [chosen.size for chosen in places]),
         weights=np.ones(rows.size) if weights is None else weights[rows].astype(np.float64),
         places=np.concatenate(places),
         unit=np.unique(unit[rows], return_inverse=True)[1],
@@ -467,7 +381,8 @@ def some_of_each_class(sides: Sequence[Any], most: int, rng: np.random.Generator
     Numbers on a device stay there.
     """
     sizes = [side.shape[0] for side in sides]
-    smaller, drawn = min(*sizes, most // 2), []
+    smaller = min(*sizes, most // 2)
+    drawn = []
     for side, size in zip(sides, sizes, strict=True):
         room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
         if room < size:
@@ -499,7 +414,8 @@ def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
     overlap = common / np.outer(sizes, sizes)
     beyond = room = 0.0
     for number, part in enumerate(sample.parts):
-        scores, positive = by_all[part], sample.positive[part]
+        scores = by_all[part]
+        positive = sample.positive[part]
         centred = scores.copy()
         mass = np.zeros(len(scores))
         for side in (positive, ~positive):  # both classes weigh the same
@@ -541,12 +457,14 @@ class TwoClassMeasure:
             return auc, moves
         placed = placements(positive, lines, weights)
         for side, size in zip((~positive, positive), self.sample.sizes[fold], strict=True):
-            kept = int(side.sum())
+            n_of_class = int(side.sum())
             of_side = weights[side]
             mean = (placed[:, side] @ of_side) / of_side.sum()  # exact where all are alike, so that nothing varies
             share = of_side / of_side.sum()
             centred = placed[:, side] - mean[:, np.newaxis]
-            moves[:, side] = self.scale * share * np.sqrt(kept / max(kept - 1, 1) * kept / size) * centred
+            moves[:, side] = (
+                self.scale * share * np.sqrt(n_of_class / max(n_of_class - 1, 1) * n_of_class / size) * centred
+            )
         return auc, moves
 
 
@@ -581,7 +499,8 @@ def optimism_of(
     by the odds of being left out; the variance is scaled accordingly.
     """
     share = 0.25  # of the rows that a draw leaves out
-    rng, odds = np.random.default_rng(seed), share / (1.0 - share)
+    rng = np.random.default_rng(seed)
+    odds = share / (1.0 - share)
     scale = (sample.widening() if mixed else 1.0 + (1.0 - stable) * sample.held_out_per_trained) / odds
     everything = rule(np.ones((sample.rows.size, 1))).T
     # With more rows the choice varies less, and fewer draws are enough.
@@ -594,7 +513,8 @@ def optimism_of(
         size = min(step, draws - first)
         changes = np.where(rng.random((sample.n_units, size)) < share, -1.0, odds)[sample.unit]
         taken = np.ascontiguousarray(rule(1.0 + changes).T)
-        lines, numbers = np.vstack([everything, taken]), dict[bytes, int]()
+        lines = np.vstack([everything, taken])
+        numbers = dict[bytes, int]()
         which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
         auc, moves = measure(lines[np.unique(which, return_index=True)[1]])  # equal lines are measured once
         mean = auc.mean(axis=1)
@@ -607,42 +527,3 @@ def optimism_of(
 def standard_error(sample: Sample, moves: NDArray) -> float:
     """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
     return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)
-
-
-def _candidates(search: Any, cv: Any, n_jobs: int | None) -> tuple[list[Any], Any, int | None]:
-    """The models of a search, or of a list, unfitted; the folds; how many are fitted at the same time."""
-    if isinstance(search, Sequence):
-        if not search:
-            raise ValueError("give at least one estimator.")
-        return [clone(model) for model in search], 5 if cv is None else cv, n_jobs
-    if not hasattr(search, "cv_results_"):
-        kind = type(search).__name__
-        raise ValueError(f"{kind} is not a fitted search: fit a GridSearchCV or RandomizedSearchCV, or give a list.")
-    asked = search.scoring if isinstance(search.refit, bool) else search.refit
-    if asked != "roc_auc":
-        measure = "the score of the estimator" if asked is None else repr(asked)
-        warn(f"The search chose by {measure}; here the model with the best AUC is chosen. Use scoring='roc_auc'.")
-    models = [clone(search.estimator).set_params(**clone(given, safe=False)) for given in search.cv_results_["params"]]
-    return models, search.cv if cv is None else cv, search.n_jobs if n_jobs is None else n_jobs
-
-
-def _fit_one(
-    j: int, k: int, model: Any, X: Any, y: NDArray, weight: NDArray | None, train: NDArray, test: NDArray, some: NDArray
-) -> tuple[int, int, NDArray, NDArray]:
-    """Model j fitted without fold k: its scores of the rows of that fold, and of `some` rows of all folds."""
-    given = {} if weight is None else {"sample_weight": weight[train]}
-    fitted = clone(model).fit(_take(X, train), y[train], **given)
-    return j, k, _scores(fitted, _take(X, test)), _scores(fitted, _take(X, some))
-
-
-def _take(X: Any, rows: NDArray) -> Any:
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
-
-
-def _scores(model: Any, X: Any) -> NDArray:
-    """Decision values, or probabilities of the larger label."""
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(X), dtype=np.float64)
-    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]

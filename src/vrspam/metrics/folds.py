@@ -59,16 +59,17 @@ def stable_by_strength(auc: float, error: float, n_rows: float) -> float:
     """
     if error == 0.0:
         return 0.0
-    z2, parameters = ((auc - 0.5) / error) ** 2, PARAMETERS_PER_ROW * n_rows
+    z2 = ((auc - 0.5) / error) ** 2
+    parameters = PARAMETERS_PER_ROW * n_rows
     best = (z2 + np.sqrt(z2**2 + 4.0 * z2 * parameters)) / 2.0
     return float(best / (best + parameters))
 
 
 def weights_by_fold(parts: Sequence[NDArray], positive: NDArray, weights: NDArray) -> NDArray:
     """Weights with which a mean over the rows of a class is the mean over folds of the means inside them."""
-    found = np.zeros(positive.size)
+    placed = np.zeros(positive.size)
     for part in parts:
         for side in (positive[part], ~positive[part]):
             rows = part[side]
-            found[rows] = weights[rows] / weights[rows].sum()
-    return found
+            placed[rows] = weights[rows] / weights[rows].sum()
+    return placed

@@ -70,9 +70,9 @@ class ClassGroups(NamedTuple):
         less_w, less_x = float(w @ w), float(x @ x)
         diagonal = 1.0 - (2.0 * w - less_w) - (2.0 * x - less_x)
         total, by_w, by_x = float(p.sum()), float(p @ w), float(p @ x)
-        beside = 2.0 * total * float(p @ (w * x)) + 2.0 * by_w * by_x
-        beside += less_w * less_x * total**2 - 2.0 * total * (less_x * by_w + less_w * by_x)
-        return float(p**2 @ diagonal) + beside
+        crossed = 2.0 * total * float(p @ (w * x)) + 2.0 * by_w * by_x
+        crossed += less_w * less_x * total**2 - 2.0 * total * (less_x * by_w + less_w * by_x)
+        return float(p**2 @ diagonal) + crossed
 
     @property
     def trace(self) -> float:
@@ -93,11 +93,13 @@ class AlikeRows(NamedTuple):
     def of(cls, weights: NDArray, moves: NDArray, sums: NDArray, groups: ClassGroups) -> AlikeRows:
         """From each row's weight and influence, and the scaled sums of the groups."""
         used = weights > 0.0
-        share, own = weights[used] / weights.sum(), moves[used]
-        alone, between = float(share @ share), float(sums @ sums)
+        share = weights[used] / weights.sum()
+        moves_used = moves[used]
+        alone = float(share @ share)
+        between = float(sums @ sums)
         together = max(groups.trace - alone, 0.0)
-        variance = float(np.sum(own**2 / share)) / max(1.0 - alone, alone)
-        return cls(variance, alone, together, between, between - float(own @ own))
+        variance = float(np.sum(moves_used**2 / share)) / max(1.0 - alone, alone)
+        return cls(variance, alone, together, between, between - float(moves_used @ moves_used))
 
     def expected(self, alike: float) -> float:
         """The variance of the mean of the class at an intraclass correlation."""
@@ -106,10 +108,10 @@ class AlikeRows(NamedTuple):
 
 def intraclass_correlation(classes: Sequence[AlikeRows]) -> float:
     """That of both classes, each weighted by its pairs of rows of one group: three groups cannot show their own."""
-    pairs = sum(one.together / one.alone**2 for one in classes if one.variance > 0.0)
+    pairs = sum(side.together / side.alone**2 for side in classes if side.variance > 0.0)
     if pairs == 0.0:
         return 0.0
-    alike = sum(one.beyond / one.variance / one.alone**2 for one in classes if one.variance > 0.0)
+    alike = sum(side.beyond / side.variance / side.alone**2 for side in classes if side.variance > 0.0)
     return min(max(alike / pairs, 0.0), 1.0)
 
 
@@ -121,8 +123,8 @@ def independent_rows(down: AlikeRows, up: AlikeRows, total: float) -> tuple[floa
     """
     alike = intraclass_correlation((down, up))
     cancelled = min(1.0, total / (down.between + up.between)) if total > 0.0 else 1.0
-    found = [min(1.0 / one.alone, 1.0 / (one.alone + alike * one.together) / cancelled) for one in (down, up)]
-    return max(found[0], 2.0), max(found[1], 2.0)
+    shares = [min(1.0 / one.alone, 1.0 / (one.alone + alike * one.together) / cancelled) for one in (down, up)]
+    return max(shares[0], 2.0), max(shares[1], 2.0)
 
 
 def freedom_of(rows: Sequence[AlikeRows], classes: Sequence[ClassGroups]) -> float:
@@ -132,12 +134,12 @@ def freedom_of(rows: Sequence[AlikeRows], classes: Sequence[ClassGroups]) -> flo
     each part is at least what the intraclass correlation of both classes makes of it.
     """
     alike = intraclass_correlation(rows)
-    variances = [max(one.between, one.expected(alike)) for one in rows]
+    variances = [max(group_class.between, group_class.expected(alike)) for group_class in rows]
     units = [variance / groups.trace for variance, groups in zip(variances, classes, strict=True)]  # of groups' means
     spread = 0.0
-    for first, one in zip(units, classes, strict=True):
+    for first, group_class in zip(units, classes, strict=True):
         for second, other in zip(units, classes, strict=True):
-            spread += first * second * one.overlap(other)
+            spread += first * second * group_class.overlap(other)
     return sum(variances) ** 2 / spread if spread > 0.0 else np.inf
 
 
@@ -165,21 +167,24 @@ class Clusters(NamedTuple):
         counts G/(G-1)-fold. Degrees of freedom are those of a sum of squares of normal variables, one for each group
         and class, that vary alike within a class: groups of one class alone, of both, and anything between.
         """
-        names, n_groups = np.unique(groups, return_inverse=True)[1].ravel(), int(np.unique(groups).size)
+        names = np.unique(groups, return_inverse=True)[1].ravel()
+        n_groups = int(np.unique(groups).size)
         weights = roc.unit_weights(weights)
-        sums, classes, rows = np.zeros(n_groups), list[ClassGroups](), list[AlikeRows]()
+        sums = np.zeros(n_groups)
+        classes = list[ClassGroups]()
+        rows = list[AlikeRows]()
         for side in (~positive, positive):
             if not weights[side].any():
                 continue
             of_class = ClassGroups.of(weights[side], names[side], n_groups, centred)
-            own = np.sqrt(of_class.scale) * np.bincount(names[side], moves[side], n_groups)
-            sums += own
+            sums_of_class = np.sqrt(of_class.scale) * np.bincount(names[side], moves[side], n_groups)
+            sums += sums_of_class
             if centred and np.count_nonzero(of_class.share) < 2:
                 if moves.any():  # nothing shows how much another group would differ
                     return cls(np.inf, n_groups, 1.0)
                 continue
             classes.append(of_class)
-            rows.append(AlikeRows.of(weights[side], moves[side], own, of_class))
+            rows.append(AlikeRows.of(weights[side], moves[side], sums_of_class, of_class))
         freedom = freedom_of(rows, classes)
         factor = 1.0 if centred else n_groups / max(n_groups - 1, 1)
         if not centred:  # the mean of all is taken from the same groups
@@ -214,14 +219,14 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
     ends = np.where(np.roll(new, -1, axis=1), places, ranked.shape[1])
     last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    found = np.empty(ranked.shape)
+    ranks = np.empty(ranked.shape)
     for side in (False, True):
         others = (positive != side)[order]
         mass = np.zeros((ranked.shape[0], ranked.shape[1] + 1))
         np.cumsum(np.where(others, weights[order], 0.0), axis=1, out=mass[:, 1:])
         below = (np.take_along_axis(mass, first, axis=1) + np.take_along_axis(mass, last + 1, axis=1)) / 2.0
         share = below / mass[:, -1:]
-        np.copyto(found, share if side else 1.0 - share, where=~others)
-    result = np.empty_like(found)
-    np.put_along_axis(result, order, found, axis=1)
+        np.copyto(ranks, share if side else 1.0 - share, where=~others)
+    result = np.empty_like(ranks)
+    np.put_along_axis(result, order, ranks, axis=1)
     return result

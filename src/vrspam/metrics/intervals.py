@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtri, stdtr
+from scipy.special import expit, logit, stdtr
 
 from vrspam.metrics import roc
 from vrspam.metrics.folds import fold_parts, shared_training, stable_by_strength, weights_by_fold
@@ -18,7 +17,6 @@ from vrspam.metrics.groups import Clusters, group_names, influence, placements, 
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
-_COUNTS = range(1 << 50)  # of rows, in which to search for the least that is enough
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,9 @@ def interval_of(measured: Measured, confidence: float, method: str = "auto") -> 
 
 def bounds_of(measured: Measured, tail: float, method: str = "auto") -> tuple[float, float, IntervalMethod]:
     """The interval that leaves the probability `tail` on each side, and the method that gave it."""
-    auc, error, rows = measured.value, measured.error, measured.rows
+    auc = measured.value
+    error = measured.error
+    rows = measured.rows
     freedom = measured.freedom if measured.grouped else np.inf
     if error == np.inf:  # the rows do not show how much the AUC varies
         return 0.0, 1.0, "plain"
@@ -258,7 +258,8 @@ def _logit_bounds(
     reach = roc.beyond(tail, freedom) * error
     if not 0.0 < auc < 1.0:
         return max(0.0, min(of_pairs[0], auc - reach)), min(1.0, max(of_pairs[1], auc + reach)), "plain"
-    centre, half = logit(auc), reach / (auc * (1.0 - auc))
+    centre = logit(auc)
+    half = reach / (auc * (1.0 - auc))
     return min(auc, float(expit(centre - half))), max(auc, float(expit(centre + half))), "logit"
 
 
@@ -308,8 +309,10 @@ def _newcombe_bounds(
     Student's t.
     """
     n_down, n_up = rows
-    z, t = widened * roc.beyond(tail), widened * roc.beyond(tail, freedom)
-    variance, scale = exponential_variance(auc, n_up, n_down), z**2
+    z = widened * roc.beyond(tail)
+    t = widened * roc.beyond(tail, freedom)
+    variance = exponential_variance(auc, n_up, n_down)
+    scale = z**2
     if error > 0.0 and variance > 0.0:
         scale = max(scale, t**2 * error**2 / variance)
 
@@ -381,7 +384,8 @@ def delong_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
     0.938 - 0.625 = 0.312, p = 0.282
     """
-    both, names = [score_a, score_b], ["score_a", "score_b"]
+    both = [score_a, score_b]
+    names = ["score_a", "score_b"]
     placed = roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups, folds=folds)
     return placed.test(0, 1, confidence)
 
@@ -460,9 +464,12 @@ class Placed(NamedTuple):
         positive = self.positive
         placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
         moves = influence(positive, placed, weight, self.equal)
-        value, variances, sizes = 0.0, [], []
+        value = 0.0
+        variances = []
+        sizes = []
         for side in (~positive, positive):
-            share, part = weight[side] / weight[side].sum(), placed[side]
+            share = weight[side] / weight[side].sum()
+            part = placed[side]
             value = float(share @ part if moves[side].any() else part[0])  # 1 is not rounded to less
             variances.append(float(moves[side] @ moves[side]) * part.size / (part.size - 1))
             sizes.append(max(2, int(1.0 / float(share @ share) + 1e-6)))  # rounding makes 200 equal weights 199.99
@@ -616,105 +623,3 @@ def exponential_variance(true: float, n_up: float, n_down: float) -> float:
     others = (n_up + n_down) / 2 - 1
     pairs = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
     return true * (1 - true) * pairs / (n_up * n_down)
-
-
-def rows_for_width(
-    auc: float, width: float, *, share: float = 0.5, confidence: float = 0.95, known: tuple[int, float] | None = None
-) -> int:
-    """The number of rows needed for an interval of the AUC of at most this width.
-
-    The variance is Newcombe's (:func:`exponential_variance`), the interval the "logit" one of
-    :func:`roc_auc_ci`.
-
-    Parameters
-    ----------
-    auc : float in (0, 1)
-        The AUC that is expected.
-    width : float in (0, 1)
-        From the lower to the upper end.
-    share : float in (0, 1)
-        The share of positives among the rows.
-    confidence : float in (0, 1)
-        Nominal coverage of the interval.
-    known : tuple of int and float, optional
-        Rows, and the standard error that they gave: it replaces the formula, and falls with the root of the rows.
-
-    Returns
-    -------
-    int
-        Rows of both classes together.
-
-    Examples
-    --------
-    >>> from vrspam.metrics import rows_for_width
-    >>> rows_for_width(0.8, 0.05), rows_for_width(0.8, 0.05, share=0.1)
-    (1204, 3342)
-    """
-    roc.quantile(confidence)
-    _check_shares(auc=auc, width=width, share=share)
-
-    def enough(n: int) -> bool:
-        interval = logit_interval(auc, _variance(auc, n, share, known) ** 0.5, 1, confidence)
-        return interval.high - interval.low <= width
-
-    return bisect_left(_COUNTS, True, lo=4, key=enough)
-
-
-def rows_for_difference(
-    auc: float,
-    difference: float,
-    *,
-    power: float = 0.8,
-    share: float = 0.5,
-    correlation: float = 0.5,
-    confidence: float = 0.95,
-    known: tuple[int, float] | None = None,
-) -> int:
-    """The number of rows needed for DeLong's test to detect that another AUC is larger, on the same rows.
-
-    The variance of the difference is v(a) + v(b) - 2 · correlation · √(v(a) v(b)).
-
-    Parameters
-    ----------
-    auc, difference : float
-        The smaller AUC, and how much larger the other is.
-    power : float in (0, 1)
-        The probability that the test detects the difference.
-    share, confidence, known
-        As in :func:`rows_for_width`; the level of the test is 1 - confidence.
-    correlation : float in [-1, 1)
-        Of the two AUCs: near 1 for models that are nearly alike, 0 for models on different rows (that many for each).
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from vrspam.metrics import rows_for_difference
-    >>> rows_for_difference(0.8, 0.02), rows_for_difference(0.8, 0.02, correlation=0.8)
-    (3671, 1474)
-    """
-    z = roc.quantile(confidence) + float(ndtri(power))
-    _check_shares(auc=auc, difference=difference, share=share, power=power, larger_auc=auc + difference)
-    if not -1.0 <= correlation < 1.0:
-        raise ValueError(f"correlation is {correlation}, but must be at least -1 and less than 1.")
-
-    def enough(n: int) -> bool:
-        a = _variance(auc, n, share, known)
-        b = _variance(auc + difference, n, share, known)
-        return difference >= z * (a + b - 2.0 * correlation * (a * b) ** 0.5) ** 0.5
-
-    return bisect_left(_COUNTS, True, lo=4, key=enough)
-
-
-def _variance(auc: float, n: int, share: float, known: tuple[int, float] | None) -> float:
-    if known is not None:
-        return known[1] ** 2 * known[0] / n
-    return exponential_variance(auc, share * n, (1.0 - share) * n)
-
-
-def _check_shares(**given: float) -> None:
-    for name, value in given.items():
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"{name.replace('_', ' ')} is {value}, but must be between 0 and 1.")

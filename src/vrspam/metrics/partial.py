@@ -141,17 +141,24 @@ def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: ND
     if weight is None:
         # The part ends at the first negative, from the top, that is not wholly inside; 0.55 · 100 is 55.00000000000001.
         place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + EQUAL)) + 1)
-        cut, total = np.partition(down, place)[place], down.size
-        ranked, inside = np.sort(down[down >= cut]), up >= cut  # no other row matters
+        cut = np.partition(down, place)[place]
+        total = down.size
+        # no other row matters
+        ranked = np.sort(down[down >= cut])
+        inside = up >= cut
         mass = np.arange(ranked.size, -1.0, -1.0)
     else:
-        order, inside = np.argsort(down), np.ones(up.size, dtype=bool)
-        ranked, mass = down[order], np.append(weight[order][::-1].cumsum()[::-1], 0.0)
+        order = np.argsort(down)
+        inside = np.ones(up.size, dtype=bool)
+        ranked = down[order]
+        mass = np.append(weight[order][::-1].cumsum()[::-1], 0.0)
         total = mass[0]
     below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
-    room, tied = np.maximum(max_fpr - mass[not_above] / total, 0.0), (mass[below] - mass[not_above]) / total
+    room = np.maximum(max_fpr - mass[not_above] / total, 0.0)
+    tied = (mass[below] - mass[not_above]) / total
     # under a line that rises from 0 to 1 over the width `tied`, then stays at 1, up to the width `room`
-    rising, areas = np.minimum(room, tied), np.zeros(up.size)
+    rising = np.minimum(room, tied)
+    areas = np.zeros(up.size)
     areas[inside] = room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
     return areas
 
@@ -223,23 +230,31 @@ def partial_auc_ci(
     normal = roc.quantile(confidence)
     if method not in ("auto", "logit", "plain", "score"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
-    found = partial_measures(y_true, [y_score], ["y_score"], max_fpr, False, sample_weight, groups)
-    measured = found.of(0)
-    share, error, (negatives, positives) = measured.value, measured.error, measured.rows
+    measures = partial_measures(y_true, [y_score], ["y_score"], max_fpr, False, sample_weight, groups)
+    measured = measures.of(0)
+    share = measured.value
+    error = measured.error
+    negatives, positives = measured.rows
     freedom = measured.freedom if measured.grouped else np.inf
     t = roc.quantile(confidence, freedom)  # larger for an error that comes from few groups
     share = 1.0 if share > 1.0 - EQUAL else share
     few = min(positives, max_fpr * negatives) < intervals.ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == np.inf:  # all rows of a class are of one group
-        used, (low, high) = "plain", (0.0, 1.0)
+        used = "plain"
+        low, high = 0.0, 1.0
     elif error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
-        used, (low, high) = "score", _NormalScores(positives, negatives, max_fpr).bounds(share, error, normal, t)
+        used = "score"
+        low, high = _NormalScores(positives, negatives, max_fpr).bounds(share, error, normal, t)
     elif method == "plain":
-        used, (low, high) = "plain", (max(0.0, share - t * error), min(1.0, share + t * error))
+        used = "plain"
+        low = max(0.0, share - t * error)
+        high = min(1.0, share + t * error)
     else:
         interval = intervals.logit_interval(share, error, positives, confidence, freedom)
-        used, (low, high) = "logit", (interval.low, interval.high)
+        used = "logit"
+        low = interval.low
+        high = interval.high
     if standardized:
         share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
         error *= 0.5 / (1.0 - max_fpr / 2.0)
@@ -293,9 +308,10 @@ def partial_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
     0.768 - 0.567 = 0.201, p = 2e-07
     """
-    both, names = [score_a, score_b], ["score_a", "score_b"]
-    found = partial_measures(y_true, both, names, max_fpr, standardized, sample_weight, groups)
-    return found.test(0, 1, confidence)
+    both = [score_a, score_b]
+    names = ["score_a", "score_b"]
+    measures = partial_measures(y_true, both, names, max_fpr, standardized, sample_weight, groups)
+    return measures.test(0, 1, confidence)
 
 
 def partial_measures(
@@ -331,11 +347,13 @@ def _placements(positive: NDArray, score: NDArray, max_fpr: float, weight: NDArr
         inside = share[order].cumsum() <= max_fpr * (1.0 + EQUAL)
         cut = down[order][min(int(inside.sum()), down.size - 1)]
         inside = np.clip((max_fpr - share[down > cut].sum()) / share[down == cut].sum(), 0.0, 1.0)
-        before, tied = of_up[up > cut].sum(), of_up[up == cut].sum()
+        before = of_up[up > cut].sum()
+        tied = of_up[up == cut].sum()
         end = before + inside * tied
         height = np.where(down > cut, height, np.where(down == cut, end - inside**2 * tied / 2.0, end))
     placed = np.empty(positive.size)
-    placed[positive], placed[~positive] = areas, height
+    placed[positive] = areas
+    placed[~positive] = height
     return placed / max_fpr
 
 
@@ -349,7 +367,9 @@ class _NormalScores:
     """
 
     def __init__(self, positives: float, negatives: float, max_fpr: float):
-        self.positives, self.negatives, self.max_fpr = positives, negatives, max_fpr
+        self.positives = positives
+        self.negatives = negatives
+        self.max_fpr = max_fpr
         self.cut = max(-9.0, float(-ndtri(max_fpr)))
         nodes, weights = _gauss_legendre(80)
         half = (max(9.0, self.cut + 6.0) - self.cut) / 2.0
@@ -369,10 +389,12 @@ class _NormalScores:
         """The share and its variance; above 1/2 that of 1 - share, so that digits do not cancel near 1."""
         share = self.share(distance)
         side, room = (-1.0, 1.0 - self.room) if share > 0.5 else (1.0, self.room)
-        curve, rest = ndtr(side * (distance - self.scores)), (1.0 - self.max_fpr) / self.max_fpr
-        mean, end = float(self.mass @ curve), float(ndtr(side * (distance - self.cut)))
+        curve = ndtr(side * (distance - self.scores))
+        odds = (1.0 - self.max_fpr) / self.max_fpr
+        mean = float(self.mass @ curve)
+        end = float(ndtr(side * (distance - self.cut)))
         of_up = 2.0 * float(self.mass @ (room * curve)) - mean**2
-        of_down = (float(self.mass @ curve**2) + rest * end**2) / self.max_fpr - (mean + rest * end) ** 2
+        of_down = (float(self.mass @ curve**2) + odds * end**2) / self.max_fpr - (mean + odds * end) ** 2
         return share, max(of_up, 0.0) / self.positives + max(of_down, 0.0) / self.negatives
 
     def bounds(self, share: float, error: float, z: float, t: float) -> tuple[float, float]:

@@ -51,12 +51,19 @@ def _place_of_rule(curve: Curve, rule: str, asked: float) -> int:
 
 
 def stored_threshold(
-    positive: NDArray, scores: NDArray, rule: str, asked: float, weights: NDArray | None = None, grouped: bool = False
+    positive: NDArray,
+    scores: NDArray,
+    rule: str,
+    asked: float,
+    weights: NDArray | None = None,
+    grouped: bool = False,
+    widened: float = 1.0,
 ) -> tuple[ChosenThreshold, Note | None]:
     """The threshold that a model stores for a rule, and a message if it is no promise about new rows.
 
     A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
-    and independent. Else `choose_threshold` gives it: the rule then holds on the held-out rows alone.
+    and independent. Else `choose_threshold` gives it: the rule then holds on the held-out rows alone. `widened` is as
+    in `promised_threshold`.
     """
     if rule not in ("recall", "precision", "alerts"):
         return choose_threshold(positive, scores, rule, asked, weights), None
@@ -66,14 +73,14 @@ def stored_threshold(
         reason = Note("rows in groups, or with weights, cannot promise ", target)
     if weights is None and not grouped and asked < 1.0:
         try:
-            promised = promised_threshold(positive, scores, **{rule: asked})
+            promised = promised_threshold(positive, scores, widened=widened, **{rule: asked})
         except VrspamError as error:
             reason = error.note
         else:
             curve = Curve.of(positive, scores)
-            found = curve.short(curve.place(promised.threshold))
-            if found.share > 0.0:
-                return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
+            short_text = curve.short(curve.place(promised.threshold))
+            if short_text.share > 0.0:
+                return ChosenThreshold(**vars(short_text), rule=rule, asked=asked, confidence=promised.confidence), None
             reason = Note("these rows are too few to promise ", target, ": no row would be called")
     outlook = "The stored threshold meets this target on the held-out rows alone."
     stop = " " if reason.endswith(".") else ". "
@@ -121,6 +128,7 @@ def promised_threshold(
     precision: float | None = None,
     alerts: float | None = None,
     confidence: float = 0.95,
+    widened: float = 1.0,
 ) -> PromisedThreshold:
     """The threshold that keeps a promise about new rows, with a given confidence; no distribution is assumed.
 
@@ -141,6 +149,11 @@ def promised_threshold(
     alerts : float in (0, 1), optional
         The largest share of rows that are called positive.
     confidence : float in (0, 1)
+    widened : float, at least 1
+        For out-of-fold scores: by how much errors are larger than for rows of a test set, because folds share
+        training rows (`AUCClassifierCV.widening_`). The margin between the share that is kept on these rows and the
+        share that is promised becomes so many times as large, as far as there are rows. A promised precision does not
+        change.
 
     Returns
     -------
@@ -174,6 +187,8 @@ def promised_threshold(
     for name, value in (*given.items(), ("confidence", confidence)):
         if not 0.0 < value < 1.0:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    if not widened >= 1.0:
+        raise ValueError(f"widened must be at least 1, got {widened!r}.")
     positive = positive_rows(y, at_least=1)
     scores = checked_scores(score, positive.size, "score").astype(np.float64)
     if not np.isfinite(scores).all():
@@ -185,30 +200,35 @@ def promised_threshold(
     risk = 1.0 - confidence
     if measure == "precision":
         return _promised_precision(positive, scores, share, confidence)
-    kept = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
+    share_of_judged = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
     judged = np.sort({"recall": scores[positive], "specificity": scores[~positive]}.get(measure, scores))
     m = judged.size
-    outside = int(binom.ppf(risk, m, 1.0 - kept))  # the largest k with P(Bin < k) at most the risk
+    outside = int(binom.ppf(risk, m, 1.0 - share_of_judged))  # the largest k with P(Bin < k) at most the risk
     if outside == 0:
-        least = int(np.ceil(np.log(risk) / np.log(kept)))
+        least = int(np.ceil(np.log(risk) / np.log(share_of_judged)))
         rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
         raise VrspamError(
             f"{m} {rows} are too few to promise ",
             Fix(measure, share),
             f" with {100 * confidence:g} % confidence: it takes {least}. Promise less, or collect more rows.",
         )
+    allowed = m * (1.0 - share_of_judged)
+    outside = max(1, int(np.floor(allowed - widened * (allowed - outside) + 1e-9)))
     if measure == "recall":
         threshold = float(judged[outside - 1])
-        found = float(np.mean(judged >= threshold))
+        observed = float(np.mean(judged >= threshold))
     else:
         threshold = float(np.nextafter(judged[m - outside], np.inf))
-        found = float(np.mean(judged < threshold))
-    return PromisedThreshold(threshold, measure, share, 1.0 - found if measure == "alerts" else found, confidence, m)
+        observed = float(np.mean(judged < threshold))
+    return PromisedThreshold(
+        threshold, measure, share, 1.0 - observed if measure == "alerts" else observed, confidence, m
+    )
 
 
 def _promised_precision(positive: NDArray, scores: NDArray, share: float, confidence: float) -> PromisedThreshold:
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.concatenate([[0], np.cumsum(positive[order])])
+    ranked = scores[order]
+    hits = np.concatenate([[0], np.cumsum(positive[order])])
     counts = np.floor(2.0 ** (0.5 * np.arange(2 * np.log2(ranked.size)))).astype(int)
     above = np.unique(np.searchsorted(-ranked, -ranked[counts], side="left"))  # ties stay below the threshold
     for _ in range(above.size):  # too few rows show nothing, even if all are positive: they need no share of the risk

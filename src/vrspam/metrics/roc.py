@@ -126,13 +126,15 @@ def checked_columns(
 
     Also the indices of the positive and of the negative rows of weight above 0; a warning if a class has none.
     """
-    positive, scores = array_api.on_host(positive), array_api.on_host(scores)
+    positive = array_api.on_host(positive)
+    scores = array_api.on_host(scores)
     if positive.dtype != bool or positive.ndim != 1:
         raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
     if scores.ndim != 2 or scores.shape[0] != positive.size:
         raise ValueError(f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels.")
     weight = None if sample_weight is None else checked_weights(array_api.on_host(sample_weight), positive.size)
-    scores, present = ordered_numbers(scores, "scores"), np.ones(positive.size, bool) if weight is None else weight > 0
+    scores = ordered_numbers(scores, "scores")
+    present = np.ones(positive.size, bool) if weight is None else weight > 0
     up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
     if up.size == 0 or down.size == 0:
         warn_of_one_class(measure)
@@ -286,7 +288,8 @@ class Ranked(NamedTuple):
         order = np.argsort(scores)[::-1]
         if weights is not None and not weights.all():
             order = order[weights[order] > 0.0]
-        ranked, label = scores[order], positive[order]
+        ranked = scores[order]
+        label = positive[order]
         hits, alarms = np.zeros(ranked.size + 1), np.arange(ranked.size + 1.0)
         if weights is None:
             hits[1:] = np.cumsum(label)
@@ -296,7 +299,9 @@ class Ranked(NamedTuple):
             np.cumsum(np.where(label, 0.0, weights[order]), out=alarms[1:])
         if (tied := ranked[1:] == ranked[:-1]).any():
             last = np.flatnonzero(np.append(~tied, True))  # of equal scores
-            ranked, hits, alarms = ranked[last], hits[np.append(0, last + 1)], alarms[np.append(0, last + 1)]
+            ranked = ranked[last]
+            hits = hits[np.append(0, last + 1)]
+            alarms = alarms[np.append(0, last + 1)]
         return cls(order, ranked, hits, alarms)
 
 
@@ -304,7 +309,8 @@ def twice_below(values: NDArray, others: NDArray, weight: NDArray | None = None)
     """For each value twice the (weighted) number of `others` below it, plus that of its ties."""
     order = None if weight is None else np.argsort(others)
     others = np.sort(others) if order is None else others[order]
-    below, not_above = others.searchsorted(values, side="left"), others.searchsorted(values, side="right")
+    below = others.searchsorted(values, side="left")
+    not_above = others.searchsorted(values, side="right")
     if weight is None:
         return below + not_above
     mass = np.concatenate([[0.0], np.cumsum(weight[order])])
@@ -392,8 +398,8 @@ def _checked(
     y = np.asarray(y_true)
     if y.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
-    found = sorted_labels(y)
-    known = found if labels is None else np.asarray(labels)
+    seen = sorted_labels(y)
+    known = seen if labels is None else np.asarray(labels)
     scores = ordered_numbers(np.asarray(y_score), "y_score")
     if scores.ndim == 1 and known.size == 2:
         scores = np.column_stack([-scores, scores])

@@ -183,15 +183,15 @@ def _sets_of_all(folds: FoldedRows, shares: Sequence[float]) -> list[np.ndarray]
     order, unit = _order_of_units(folds, np.arange(folds.rows.y.size))
     cell = np.empty(order.size, dtype=np.intp)
     cell[order] = np.arange(order.size) % CELLS
-    found: list[np.ndarray] = []
+    groups_of_parts: list[np.ndarray] = []
     start = 0
     while start < 2 * CELLS:
         for share in shares:
             count = min(CELLS, max(1, round(share * CELLS)))
             taken = (start + np.arange(count)) % CELLS
-            found.append(np.flatnonzero(np.isin(cell[unit], taken)))
+            groups_of_parts.append(np.flatnonzero(np.isin(cell[unit], taken)))
             start += count
-    return found
+    return groups_of_parts
 
 
 def _order_of_units(folds: FoldedRows, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,9 +46,9 @@ class Sigmoid:
 
     def without_half(self) -> Self:
         """The same function, where ½ lies so far from all scores that no score stands for it."""
-        found = replace(self)
-        object.__setattr__(found, "half", None)
-        return found
+        same = replace(self)
+        object.__setattr__(same, "half", None)
+        return same
 
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
@@ -186,8 +186,8 @@ def signal_kept(auc: float, optimism: float, positive: Any, weights: Any) -> flo
     optimism = optimism if optimism > 0.0 else 0.0  # NaN is not
     sizes = [max(1.0, size) for size in class_sizes(positive, weights)]
     error = float(np.sqrt((sum(sizes) + 1.0) / (12.0 * sizes[0] * sizes[1])))
-    kept = beyond / (beyond + optimism) * (1.0 - (error / beyond) ** 2)
-    return max(kept, LEAST_SIGNAL)
+    share = beyond / (beyond + optimism) * (1.0 - (error / beyond) ** 2)
+    return max(share, LEAST_SIGNAL)
 
 
 def class_sizes(positive: Any, weights: Any) -> list[float]:
@@ -225,9 +225,9 @@ def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed
 
     The last column of X is 1. All but θ are arrays of the library `xp`, and may lie on a device.
     """
-    some = slice(None, None, 16)
-    if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):
-        theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some], xp)
+    thinned = slice(None, None, 16)
+    if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[thinned] > 0.0)):
+        theta = _fit_logistic(X[thinned, :], targets[thinned], weights[thinned], fixed[thinned], xp)
     else:
         theta = np.zeros(X.shape[1])
         theta[-1] = logit(float(xp.sum(targets * weights)) / float(xp.sum(weights)))

@@ -85,13 +85,13 @@ class Nested(NamedTuple):
                 measured[without, :, other] = measure_or_nan(self.scoring, positive[rows], values, weights)
         leads = []
         for without, part in enumerate(sample.parts):
-            known = np.isfinite(measured[without]).all(axis=0)
-            if not known.any() or np.unique(sample.positive[part]).size < 2:
+            is_known = np.isfinite(measured[without]).all(axis=0)
+            if not is_known.any() or np.unique(sample.positive[part]).size < 2:
                 continue
-            line = take(measured[without][:, known, np.newaxis])[:, 0]
+            line = take(measured[without][:, is_known, np.newaxis])[:, 0]
             both = scores[part] @ np.stack([everything, line], axis=1)
-            found = roc_auc_columns(sample.positive[part], both, sample.weights[part])
-            leads.append(found[0] - found[1])
+            aucs = roc_auc_columns(sample.positive[part], both, sample.weights[part])
+            leads.append(aucs[0] - aucs[1])
         return float(np.mean(leads)) if leads else 0.0
 
 

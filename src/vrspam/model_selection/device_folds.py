@@ -38,24 +38,24 @@ def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> lis
 
     `counts` are the `fold_sizes` of at most 127 folds; `at_once` random numbers stay in the processor's cache.
     """
-    found = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
+    fold_numbers = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
     rng = check_random_state(seed)
     if not isinstance(seed, Integral):  # a generator, whose state must not change by draws in advance
-        for values in found:
+        for values in fold_numbers:
             rng.shuffle(values)
-        return found
+        return fold_numbers
     draw = partial(rng.randint, 0, 2**32, size=at_once, dtype=np.uint32)
     bits, used = np.empty(0, dtype=np.uint32), 0
     with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
         drawn = pool.submit(draw)
-        for values in found:
+        for values in fold_numbers:
             left = values.size - 1
             while left > 0:
                 if used == bits.size:
                     bits, used = drawn.result(), 0
                     drawn = pool.submit(draw)
                 left, used = kernels.shuffle_by_bits(values, left, bits, used)
-    return found
+    return fold_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +87,12 @@ class DeviceFolds:
         drawn = shuffled_folds(counts, 0 if random_state is None else random_state)
         of_positive, of_negative = drawn if first else drawn[::-1]
         fold = xp.where(positive, _dealt(of_positive, positive), _dealt(of_negative, ~positive))
-        found = cls(rows, classes, positive, fold, (counts[::-1] if first else counts).T)
-        held_out = found.counted.T
+        folds = cls(rows, classes, positive, fold, (counts[::-1] if first else counts).T)
+        held_out = folds.counted.T
         parts = np.stack([held_out.sum(axis=1, keepdims=True) - held_out, held_out], axis=2)
         if not parts.all():
             raise empty_part(parts, classes, rows.weights is not None)
-        return found
+        return folds
 
     @property
     def n_folds(self) -> int:
@@ -147,9 +147,9 @@ class DeviceFolds:
         there = beside(rows, self.order)
         fold = on_host(xp.take(self.fold, there)).astype(np.intp)
         by_fold = np.argsort(fold, kind="stable")
-        given = np.ones(rows.size)
+        weights_given = np.ones(rows.size)
         if weights is not None:
-            given = on_host(xp.take(weights, there) / xp.max(weights)).astype(np.float64)
+            weights_given = on_host(xp.take(weights, there) / xp.max(weights)).astype(np.float64)
         places = on_host(xp.take(xp.argsort(self.order), there)) - self._edges[2 * fold]
         positive = on_host(xp.take(self.positive, there))
         sizes = self.sizes.sum(axis=1)
@@ -157,7 +157,7 @@ class DeviceFolds:
             rows[by_fold],
             positive[by_fold],
             fold[by_fold],
-            given[by_fold],
+            weights_given[by_fold],
             places[by_fold],
             by_fold,
             counted,

@@ -77,8 +77,8 @@ class FoldedRows(NamedTuple):
         order = np.argsort(index, kind="stable")
         index, fold, scores = index[order], fold[order], known[order]
         times = np.bincount(index, minlength=X.shape[0])[index]
-        given = np.ones(index.size) if weights is None else on_host(weights)[index]
-        return HeldOut(self.positive[index], scores + intercepts[fold], fold, given / times, index)
+        weights_of_rows = np.ones(index.size) if weights is None else on_host(weights)[index]
+        return HeldOut(self.positive[index], scores + intercepts[fold], fold, weights_of_rows / times, index)
 
 
 def classes_for_splitters(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -138,13 +138,13 @@ def make_splits(
             ) from None
         parts = []
         for part, index in (("training", train), ("validation", validation)):
-            found = row_numbers(index, y.size)
-            if found is None:
+            numbers = row_numbers(index, y.size)
+            if numbers is None:
                 raise ValueError(
                     f"Fold {number}: its {part} part must be a list of row numbers below {y.size}, or a mask of "
                     f"{y.size} rows."
                 )
-            parts.append(found)
+            parts.append(numbers)
         splits.append(Split(*parts))
     if not splits:
         raise ValueError(

@@ -84,11 +84,11 @@ def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
     step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
     scores = np.empty((coefs.shape[0], index.size), dtype=X.dtype)
     for start in range(0, index.size, step):
-        some = index[start : start + step]
+        block = index[start : start + step]
         # equal rows must have equal scores, for ties to count as ties; float32 products alone do not ensure this
-        whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
-        product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
-        scores[:, start : start + step] = product[: some.size].T
+        padded = np.pad(block, (0, -block.size % WHOLE_ROWS), mode="edge")
+        product = X.products(padded, transposed) if isinstance(X, MappedArray) else X[padded] @ transposed
+        scores[:, start : start + step] = product[: block.size].T
     return scores.T
 
 

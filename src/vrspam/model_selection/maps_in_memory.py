@@ -46,13 +46,13 @@ class MapsInMemory(NamedTuple):
         X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
         source = RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
         sizes = () if sample is None else [split.validation.size for split in folds.splits]
-        found = cross_validate(source, search.on(features), sample=sample, keep_coefs=True, held_out=sizes)
-        refuse_not_finite(found.scores, found.coefs)
+        scores = cross_validate(source, search.on(features), sample=sample, keep_coefs=True, held_out=sizes)
+        refuse_not_finite(scores.scores, scores.coefs)
         candidate = Candidate.of(
-            name, features, found, search.rule, sample, n_features=X.shape[1], n_rows=folds.rows.y.size
+            name, features, scores, search.rule, sample, n_features=X.shape[1], n_rows=folds.rows.y.size
         )
-        if found.held_out is not None:  # all points of all maps would take too much memory
-            held_out = found.held_out.scores[:, point_number(candidate.choice)].copy()
+        if scores.held_out is not None:  # all points of all maps would take too much memory
+            held_out = scores.held_out.scores[:, point_number(candidate.choice)].copy()
             candidate = replace(candidate, held_out=held_out)
         if sample is not None and isinstance(X, np.ndarray) and candidate.models is not None:
             candidate = replace(candidate, by_all=scores_of(X, sample.rows, candidate.models.coefs))

@@ -52,18 +52,18 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
         return Race(maps, {})
     weights = weights_of(candidates, "blend")
     order = np.argsort(-weights, kind="stable")[: RULES.finalists]
-    kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
+    stays = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
     lead, both = _lead(candidates)
-    kept = both if -RULES.behind <= lead <= RULES.ahead else kept  # a part cannot tell them apart
+    stays = both if -RULES.behind <= lead <= RULES.ahead else stays  # a part cannot tell them apart
     very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
-        ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
-        kept -= {name for name in ours if any(other.is_finer(ours[name]) for other in ours.values())}
-    others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
-    if very_many and len(kept) > 1:
-        finalists = {name: maps[name] for name in maps if name in kept}
+        ours: dict[str, Any] = {name: maps[name] for name in stays if isinstance(maps[name], FeatureMap)}
+        stays -= {name for name in ours if any(other.is_finer(ours[name]) for other in ours.values())}
+    others = {candidate.name: candidate for candidate in candidates if candidate.name not in stays}
+    if very_many and len(stays) > 1:
+        finalists = {name: maps[name] for name in maps if name in stays}
         candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
-        if len(candidates) == len(kept):
+        if len(candidates) == len(stays):
             weights = weights_of(candidates, "blend")
             gains = [RULES.gain * getattr(one.features, "gains_by_rows", False) for one in candidates]
             leads = np.array([one.choice.mean.max() for one in candidates]) + gains
@@ -132,8 +132,8 @@ class Heat(NamedTuple):
             index = np.sort(np.concatenate(some_of_each_class(sides, self.rows, rng)))
         else:  # whole strata, up to that many rows
             order, sizes = rng.permutation(int(strata.max()) + 1), np.bincount(strata)
-            some = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), self.rows, "right")))]
-            index = np.flatnonzero(np.isin(strata, some))
+            drawn = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), self.rows, "right")))]
+            index = np.flatnonzero(np.isin(strata, drawn))
         place = np.full(y.size, -1)
         place[index] = np.arange(index.size)
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]

@@ -123,16 +123,23 @@ class RowsInMemory:
         self.rows, self.splits, self.classes, self.loss = rows, splits, classes, loss
         self.n_folds, self.like = len(splits), X
         self.is_positive = array_api.is_label(rows.y, classes[1], X)
-        self.mapped, self.on_device = isinstance(X, MappedArray), array_api.device_namespace(X) is not None
+        self.mapped = isinstance(X, MappedArray)
+        self.on_device = array_api.device_namespace(X) is not None
         if self.solver == "products" and self.on_device:
             raise ValueError(
                 f"On a device the grid cannot be solved for as many as {X.shape[1]:,} features: use AUCClassifier "
                 "at a few l2, or give NumPy arrays."
             )
         # With very many rows, the last product of the features may be applied to the moments, not to the rows.
-        gathered, self._finished = rows, lambda moments: moments
-        whole = not loss.pairs.by_class  # sums over pairs need the features themselves
-        if self.mapped and self.solver == "moments" and not whole and (unfinished := X.unfinished()) is not None:
+        gathered = rows
+        self._finished = lambda moments: moments
+        needs_features = not loss.pairs.by_class  # sums over pairs need the features themselves
+        if (
+            self.mapped
+            and self.solver == "moments"
+            and not needs_features
+            and (unfinished := X.unfinished()) is not None
+        ):
             gathered = rows._replace(X=unfinished[0])
             self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
         # Maps numbers of rows (None: all rows) to their moments, without the last product of their features.
@@ -179,9 +186,9 @@ class RowsInMemory:
                 kept_bytes *= 2
         if not self._adds or self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather(None)
-        rest = np.flatnonzero(uses == 0)
-        if rest.size:
-            parts.append(rest)
+        unused = np.flatnonzero(uses == 0)
+        if unused.size:
+            parts.append(unused)
         # Large parts of features are cut in two, whatever the number of threads: two then share five parts evenly.
         cut = [np.array_split(part, 2 if self.mapped and part.size >= 2_000 else 1) for part in parts]
         pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
@@ -210,9 +217,9 @@ class RowsInMemory:
         train, validation = self.splits[fold]
         uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])
         if self._adds and train.size >= validation.size and np.all(uses == 1):
-            rest = self._total - (self._validation[fold] if self._validation else self._gather(validation))
-            if not rest.has_cancelled:
-                return self._finished(rest)
+            training = self._total - (self._validation[fold] if self._validation else self._gather(validation))
+            if not training.has_cancelled:
+                return self._finished(training)
         return self._finished(self._gather(train))
 
     def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:

@@ -63,7 +63,8 @@ class CodedRows:
         mass = None if root is None else root * root
         sums = np.zeros(self.shape[1])
         sums[self.places] = dense_sums
-        counts, most = [], 0
+        counts = []
+        most = 0
         for where, codes, values in self.indicated:
             known = np.flatnonzero(codes >= 0)
             count = np.bincount(codes[known], None if mass is None else mass[known], values.size)

@@ -117,7 +117,8 @@ def of_rank_one(scale: float, of_scale: float, v: np.ndarray, of_v: np.ndarray, 
     against `unit`, the size of each column.
     """
     unit = np.where(unit > 0.0, unit, np.inf)
-    size, error = float(np.sum(v * v / unit)), float(np.sum(of_v * of_v / unit))
+    size = float(np.sum(v * v / unit))
+    error = float(np.sum(of_v * of_v / unit))
     t = np.sqrt(error / size) if size > 0.0 and error > 0.0 else 1.0
     return scale * ((of_scale + 4.0 * UNIT + t) * v * v + (1.0 + 1.0 / t) * of_v * of_v)
 

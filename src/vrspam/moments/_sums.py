@@ -76,8 +76,8 @@ def centre_of(rows: Any) -> np.ndarray:
     root mean square, and subtracting it afterwards loses at most one bit.
     """
     step = -(-rows.shape[0] // CENTRE_ROWS)
-    some = rows.every(step) if isinstance(rows, ChosenRows) else rows[::step]
-    centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
+    sample = rows.every(step) if isinstance(rows, ChosenRows) else rows[::step]
+    centre = np.asarray(sample.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
         centre = np.where(full, centre, 0).astype(rows.dtype)
@@ -87,8 +87,8 @@ def centre_of(rows: Any) -> np.ndarray:
 def _coded_sums(rows: CodedRows, weights: np.ndarray | None, total: float, full: bool) -> BlockSums:
     centre = np.zeros(rows.shape[1])  # indicators are not centred: none is in more than half of the rows
     centre[rows.places] = centre_of(rows.dense)
-    of_dense, own, operations = dense_sums(rows.dense, centre[rows.places], weights, full)
-    sums, products, most = rows.sums(own, of_dense, None if weights is None else np.sqrt(weights))
+    of_dense, products_of_dense, operations = dense_sums(rows.dense, centre[rows.places], weights, full)
+    sums, products, most = rows.sums(products_of_dense, of_dense, None if weights is None else np.sqrt(weights))
     return BlockSums(centre, sums / total, products, max(operations, most + 2))
 
 

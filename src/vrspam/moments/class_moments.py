@@ -411,7 +411,8 @@ class ClassMoments(AddableSums):
         negative, positive = self.sides()
         shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
         means = positive.mean, positive.low, negative.mean, negative.low
-        delta, level = difference(*means), level_of(*means)
+        delta = difference(*means)
+        level = level_of(*means)
         within = np.zeros_like(level)
         for s, share in zip((negative, positive), shares, strict=True):
             within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
@@ -568,7 +569,7 @@ def one_vs_rest_moments(
     for statistics in each:
         check_range(statistics, forgets=False)
     all_but_one = zip(_all_but_one(each, None), each, strict=True)
-    return (ClassMoments.of_statistics(others, own, (False, True), scatter) for others, own in all_but_one)
+    return (ClassMoments.of_statistics(others, of_class, (False, True), scatter) for others, of_class in all_but_one)
 
 
 def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | None) -> Iterator[ClassStatistics]:

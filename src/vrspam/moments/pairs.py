@@ -102,11 +102,11 @@ class RankedPairs:
         """Sort the rows (or only the rows `index`), and leave out those that are in no pair."""
         if index is not None:
             return self._sorted(weights, index)
-        known = self.__dict__.get("_all")  # of the same weights: most are asked for again and again
-        if known is None or known[0] is not weights:
-            known = (weights, self._sorted(weights, np.arange(self.rank.size)))
-            self.__dict__["_all"] = known
-        return known[1]
+        remembered = self.__dict__.get("_all")  # of the same weights: most are asked for again and again
+        if remembered is None or remembered[0] is not weights:
+            remembered = (weights, self._sorted(weights, np.arange(self.rank.size)))
+            self.__dict__["_all"] = remembered
+        return remembered[1]
 
     def _sorted(self, weights: np.ndarray | None, index: np.ndarray) -> Comparable:
         """The rows `index`, which may name a row several times."""
@@ -410,7 +410,7 @@ class _Walk:
         """Sum over some chunks; the first chunk begins with a stratum."""
         groups = self.groups
         d = self.X.shape[1]
-        own = np.zeros((d, d) if full else d)
+        products = np.zeros((d, d) if full else d)
         state = np.zeros((3, d + 1))  # what the kernel carries from chunk to chunk
         out = np.empty((2 * self.step + 2, d))
         level, sums, middle = np.zeros((3, d))
@@ -422,9 +422,9 @@ class _Walk:
                 X, places, offset = self._read(groups.rows[first:last]), np.arange(last), first
             count = kernels.pair_rows(X, places, offset, first, last, groups.group, groups.weight, *carried)
             rows = out[:count]
-            own += rows.T @ rows if full else np.einsum("ij,ij->j", rows, rows)
+            products += rows.T @ rows if full else np.einsum("ij,ij->j", rows, rows)
         begun = slice(groups.group[edges[0]], groups.group[edges[-1] - 1] + 1)
-        return _Sums(own, sums, float(self.differing[begun].sum()), level, middle)
+        return _Sums(products, sums, float(self.differing[begun].sum()), level, middle)
 
     def _read(self, index: np.ndarray) -> np.ndarray:
         """Some rows, dense, by rows and in float64."""

@@ -120,9 +120,9 @@ class SlidingMoments:
         if any(w is not None for w in weights):
             joined = np.concatenate([np.ones(y.size) if w is None else w for y, w in zip(ys, weights, strict=True)])
         self._blocks = [(X, np.concatenate(ys), joined)]
-        known = self.moments.classes
+        labels = self.moments.classes
         fresh = ClassMoments(
-            self.moments.n_features, classes=known if known.size == 2 else None, scatter=self.moments.has_scatter
+            self.moments.n_features, classes=labels if labels.size == 2 else None, scatter=self.moments.has_scatter
         )
         self.moments = fresh.add_checked(*self._blocks[0])
         self._replaced = 0
@@ -136,13 +136,14 @@ class SlidingMoments:
         rows = [_members(block, label) for block in self._blocks]
         mean = sum(c @ X[:, collapsed] for X, c in rows) / statistics.weight
         shape = (*statistics.scatter.shape[:-1], collapsed.size)
-        scatter, rest = np.zeros(shape), np.zeros(collapsed.size)
+        scatter = np.zeros(shape)
+        residual = np.zeros(collapsed.size)
         squares = np.zeros(collapsed.size)
         statistics.mean[collapsed] = mean
         for X, c in rows:
             centred = np.asarray(X[:, collapsed].toarray() if sparse.issparse(X) else X[:, collapsed]) - mean
             weighted = c[:, np.newaxis] * centred
-            rest += weighted.sum(axis=0)
+            residual += weighted.sum(axis=0)
             squares += (weighted * centred).sum(axis=0)
             if statistics.scatter.ndim == 1:
                 scatter = squares
@@ -153,17 +154,18 @@ class SlidingMoments:
         if statistics.scatter.ndim == 2:
             statistics.scatter[collapsed] = scatter.T
         statistics.scatter[..., collapsed] = scatter
-        rest /= statistics.weight
-        statistics.mean[collapsed], statistics.low[collapsed] = two_sum(mean, rest)
+        residual /= statistics.weight
+        statistics.mean[collapsed], statistics.low[collapsed] = two_sum(mean, residual)
         statistics.peak[collapsed] = statistics.diagonal[collapsed]
-        _bound_repair(statistics, collapsed, squares, rest, any(sparse.issparse(X) for X, _ in rows))
+        _bound_repair(statistics, collapsed, squares, residual, any(sparse.issparse(X) for X, _ in rows))
 
 
 def _bound_repair(
     statistics: ClassStatistics, columns: np.ndarray, squares: np.ndarray, rest: np.ndarray, is_sparse: bool
 ) -> None:
     """Update the errors after some columns were computed afresh about a centre that is `rest` off their means."""
-    errors, weight = statistics.errors, statistics.weight
+    errors = statistics.errors
+    weight = statistics.weight
     share = gamma(2 * statistics.rows + 8) + relative(errors.weight, weight)
     of_mean = share * np.sqrt(squares / weight) + (share + 4.0 * UNIT) * np.abs(rest)
     moved = weight * errors.mean**2
@@ -173,8 +175,10 @@ def _bound_repair(
     errors.scatter = np.maximum(errors.scatter, 1.01 * (share * size + moved))
     errors.mean = errors.mean.copy()
     errors.mean[columns] = 1.01 * of_mean
-    own = weight * statistics.mean[columns] ** 2 if is_sparse else 0.0
-    errors.scatter[columns] = 1.01 * (share * (squares + 4.0 * own) + 2.0 * weight * (np.abs(rest) + of_mean) ** 2)
+    squared_means = weight * statistics.mean[columns] ** 2 if is_sparse else 0.0
+    errors.scatter[columns] = 1.01 * (
+        share * (squares + 4.0 * squared_means) + 2.0 * weight * (np.abs(rest) + of_mean) ** 2
+    )
 
 
 def _cut(block: tuple, start: int, stop: int) -> tuple:

@@ -10,7 +10,7 @@ import numpy as np
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.moments import ClassMoments, PairSums
-from vrspam.objective.losses import WithinProducts
+from vrspam.objective.products import WithinProducts
 
 T = TypeVar("T")
 

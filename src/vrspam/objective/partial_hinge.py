@@ -86,14 +86,14 @@ class SmoothedPartialLoss(SortedHinge):
     """`PartialHingeLoss` with the maximum over t held near `before` by μ/(2α) Σ c_j (t_j - before_j)²: smooth."""
 
     def __init__(self, partial: PartialHingeLoss, before: np.ndarray, mu: float):
-        whole = partial.whole
+        on_all_negatives = partial.whole
         super().__init__(
-            products=whole.products,
-            centre=whole.centre,
-            pair_rows=whole.pair_rows,
-            scale=whole.scale,
+            products=on_all_negatives.products,
+            centre=on_all_negatives.centre,
+            pair_rows=on_all_negatives.pair_rows,
+            scale=on_all_negatives.scale,
             curvature=partial.curvature(),
-            root_mean_squares=whole.root_mean_squares,
+            root_mean_squares=on_all_negatives.root_mean_squares,
         )
         self.max_fpr = partial.max_fpr
         self.before = before

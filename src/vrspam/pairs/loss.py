@@ -87,9 +87,9 @@ class LossChoice:
     ) -> SmoothLoss:
         """The loss of the rows in memory, for a loss that needs rows; only pairs among the rows `index` count."""
         assert self._of_rows is not None
-        whole = self.pairs.loss_on_rows(self._of_rows, X, is_positive, weights, moments, index)
+        on_all_negatives = self.pairs.loss_on_rows(self._of_rows, X, is_positive, weights, moments, index)
         if not self.is_partial:
-            return whole
+            return on_all_negatives
         assert self.max_fpr is not None
         is_negative = ~is_positive
         if weights is not None:
@@ -97,7 +97,7 @@ class LossChoice:
         if index is not None:
             is_negative = is_negative & (np.bincount(index, minlength=is_negative.size) > 0)
         check_max_fpr(self.max_fpr, int(np.count_nonzero(is_negative)))
-        return PartialHingeLoss(whole, self.max_fpr)
+        return PartialHingeLoss(on_all_negatives, self.max_fpr)
 
 
 SQUARED = LossChoice()

@@ -63,7 +63,8 @@ class Concave(ConcaveNumbers, Separable):
         """
         size = np.abs(v)
         threshold = step * self.l1
-        ridge, bend = 1.0 + step * self.l2, step * self.h / self.bend
+        ridge = 1.0 + step * self.l2
+        bend = step * self.h / self.bend
         over = np.maximum(size - threshold, 0.0)
         near = over / ridge
         flat = size / ridge
@@ -81,7 +82,8 @@ class Concave(ConcaveNumbers, Separable):
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Curvature and slope of the pieces in which the coordinates of w lie."""
-        size, sign = self.h * np.abs(w), self.l1 * np.sign(w)
+        size = self.h * np.abs(w)
+        sign = self.l1 * np.sign(w)
         near = size <= self.onset * self.l1
         flat = size >= self.gamma * self.l1
         middle = ~near & ~flat

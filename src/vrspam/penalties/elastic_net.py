@@ -73,7 +73,8 @@ class ElasticNet(ElasticNetNumbers, Separable):
                 return float("nan")
             curvature = self.l2
         if self.l1 == 0.0:
-            s, kinks = grad, 0.0
+            s = grad
+            kinks = 0.0
         else:
             s = soft_threshold(grad, self.l1)
             kinks = float(np.sum(self.l1 * np.abs(w) + (grad - s) * w))

@@ -53,7 +53,8 @@ def nonnegative_minimum(
         if count == 0:
             break
         if count < fewest:
-            fewest, tries = count, 3
+            fewest = count
+            tries = 3
         elif tries > 0:
             tries -= 1
         else:

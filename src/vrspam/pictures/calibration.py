@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.calibration import wilson
 
 
 class CalibrationPlan(NamedTuple):

@@ -9,9 +9,9 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
+from vrspam.metrics.calibration import effective_share, reliability
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.roc import checked_scores, positive_rows
-from vrspam.metrics.thresholds import effective_share, reliability
 from vrspam.pictures.calibration import plan_calibration
 from vrspam.pictures.scores import score_edges
 from vrspam.plotting import style

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.texts import percent
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.calibration import wilson
 from vrspam.report.html import Html, fragment
 from vrspam.report.stops import Stops
 

@@ -40,9 +40,9 @@ def pays(loss: Any, n_shifts: int) -> bool:
     if exclusive is None:
         return False
     width = float(exclusive.means.shape[1])
-    rest = loss.n_features - width
+    n_others = loss.n_features - width
     reduction_cost = 4.0  # of d³ multiplications: a tridiagonal form has 4/3 d³, at a third of the speed
-    return n_shifts * (width * rest**2 + rest**3 / 3.0) < reduction_cost * float(loss.n_features) ** 3
+    return n_shifts * (width * n_others**2 + n_others**3 / 3.0) < reduction_cost * float(loss.n_features) ** 3
 
 
 def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
@@ -85,11 +85,11 @@ def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
         return solve
 
     solvers = [shifted(shift) for shift in shifts.tolist()]
-    found = np.stack([solve(b) for solve in solvers])
-    products = (matrix @ found.T).T + np.outer(found @ delta, delta) + shifts[:, np.newaxis] * found
-    for w, solve, product in zip(found, solvers, products, strict=True):
+    solutions = np.stack([solve(b) for solve in solvers])
+    products = (matrix @ solutions.T).T + np.outer(solutions @ delta, delta) + shifts[:, np.newaxis] * solutions
+    for w, solve, product in zip(solutions, solvers, products, strict=True):
         w += solve(b - product)
-    return found
+    return solutions
 
 
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
@@ -257,7 +257,8 @@ class RidgePath:
                 solution = certify(point, w, 1, tol, product)
                 accurate = solution.converged or l2 == 0.0
                 self._solutions[l2] = solution if accurate else Cholesky().solve(point, tol=tol)
-            self._loss, self._tol = loss, tol
+            self._loss = loss
+            self._tol = tol
         return self._solutions[objective.penalty.ridge]
 
 

@@ -137,15 +137,16 @@ class SortedScores(EpochSolver):
         is_large = rows.edges is None and rows.positive.size + rows.negative.size >= 3 * few
         if not (self.preconditioner.by_matrix and is_large):
             return None
-        some = replace(objective, loss=objective.loss.thinned(few))
-        return type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
+        thinned = replace(objective, loss=objective.loss.thinned(few))
+        return type(self)().solve(thinned, tol=1e-4, max_iter=max_iter).w
 
     def init(self, objective: Objective) -> State:
         loss = objective.loss
         w = np.zeros(loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
         passes = 1.0
         if self._w is None or not np.array_equal(w, self._w):  # else it is where the last solution ended
-            self.scores, self.moved = loss.scores(w), np.abs(w)
+            self.scores = loss.scores(w)
+            self.moved = np.abs(w)
             self.point = loss.at(self.scores)
             self.grad = loss.gradient_of(self.point.slope)
             self._w = w
@@ -179,12 +180,14 @@ class SortedScores(EpochSolver):
         value_rounding = 2.0**-48  # relative
         rounding = value_rounding * abs(state.value)
         for _ in range(self.line_steps):
-            w, scores = state.w + fraction * direction, self.scores + fraction * image
+            w = state.w + fraction * direction
+            scores = self.scores + fraction * image
             point = loss.at(scores)
             value = point.value + penalty.value(w)
             if value <= state.value + 0.1 * fraction * min(slope, 0.0) + rounding:
                 state.w, state.value = w, value
-                self.scores, self.point = scores, point
+                self.scores = scores
+                self.point = point
                 self.moved = self.moved + fraction * np.abs(direction)
                 return fraction
             # F is convex along the direction, and f has about constant curvature: go to the minimum of a parabola.
@@ -196,7 +199,8 @@ class SortedScores(EpochSolver):
         """The gradient at the point that the search has reached."""
         loss = objective.loss
         if not loss.products.exact:  # steps were taken in float32, so their scores are coarse
-            self.scores, self.moved = loss.scores(state.w), np.abs(state.w)
+            self.scores = loss.scores(state.w)
+            self.moved = np.abs(state.w)
             self.point = loss.at(self.scores)
             state.value = self.point.value + objective.penalty.value(state.w)
             state.passes += 1.0
@@ -221,7 +225,8 @@ class PairNewton(SortedScores):
         return super().init(objective)
 
     def epoch(self, objective: Objective, state: State) -> None:
-        loss, l2 = objective.loss, objective.penalty.ridge
+        loss = objective.loss
+        l2 = objective.penalty.ridge
         assert l2 is not None
         gradient = state.grad + l2 * state.w
         if not self.preconditioner.by_matrix:
@@ -272,7 +277,8 @@ class PairNewton(SortedScores):
 
     def _wide_step(self, objective: Objective, state: State, gradient: np.ndarray, l2: float) -> None:
         """A rough Newton step without a matrix."""
-        loss, pairs = objective.loss, self.point.pairs
+        loss = objective.loss
+        pairs = self.point.pairs
         share_before = self._share
         self._share = pairs.share()
         bends = self._share * loss.curvature()
@@ -341,16 +347,16 @@ def newton_direction(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve (∇²f + curvature) d = -gradient until |residual|² ≤ goal; returns d, its scores and number of steps."""
     hessian = loss.hessian_at(pairs)
-    whole = np.zeros(loss.n_features)
-    some = slice(None) if columns is None else columns
+    full = np.zeros(loss.n_features)
+    chosen = slice(None) if columns is None else columns
 
     def product(v: np.ndarray) -> np.ndarray:
-        whole[some] = v
-        return hessian(whole)[some] + curvature * v
+        full[chosen] = v
+        return hessian(full)[chosen] + curvature * v
 
-    found, steps = conjugate_gradient(product, -gradient, conditioned_by, lambda r, _: float(r @ r) <= goal, 500)
-    whole[some] = found
-    return found, loss.quick_scores(whole), steps
+    direction, steps = conjugate_gradient(product, -gradient, conditioned_by, lambda r, _: float(r @ r) <= goal, 500)
+    full[chosen] = direction
+    return direction, loss.quick_scores(full), steps
 
 
 def with_rounding(objective: Objective, solution: Solution, moved: np.ndarray, point: Point, tol: float) -> Solution:

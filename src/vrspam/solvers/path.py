@@ -87,12 +87,14 @@ def solve_grid(
     grad = loss.value_and_grad(np.zeros(loss.n_features))[1]
     first = None
     for j in np.argsort(-l1s, kind="stable"):
-        w, first = first, None
+        w = first
+        first = None
         for i in np.argsort(-l2s, kind="stable"):
             point = penalty(float(l2s[i]), float(l1s[j]))
             if l1s[j] > 0.0 and l1s[j] >= point.zero_from(grad):
                 gap, left = Objective(loss, point).certificate(grid.coefs[i, j], grad)
-                grid.gaps[i, j], grid.converged[i, j] = gap, left <= tol * loss.scale
+                grid.gaps[i, j] = gap
+                grid.converged[i, j] = left <= tol * loss.scale
                 continue
             start = point.start()
             convex = solve(Objective(loss, start or point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
@@ -101,6 +103,7 @@ def solve_grid(
             solution = convex
             if start is not None:
                 solution = solve(Objective(loss, point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
-            grid.coefs[i, j], grid.converged[i, j] = solution.w, solution.converged
+            grid.coefs[i, j] = solution.w
+            grid.converged[i, j] = solution.converged
             grid.gaps[i, j] = np.nan if solution.gap is None else solution.gap
     return grid

@@ -39,7 +39,8 @@ class ConjugateGradient(EpochSolver):
 
     def init(self, objective: Objective) -> State:
         loss = objective.loss
-        l2, k = objective.penalty.ridge, loss.k
+        l2 = objective.penalty.ridge
+        k = loss.k
         diagonal = loss.curvature() + l2
         if l2 == 0.0:
             self.w0 = None
@@ -50,7 +51,8 @@ class ConjugateGradient(EpochSolver):
 
     def epoch(self, objective: Objective, state: State) -> None:
         loss = objective.loss
-        l2, k = objective.penalty.ridge, loss.k
+        l2 = objective.penalty.ridge
+        k = loss.k
         if state.fresh:  # the first step, or the driver has replaced the updated gradient by a computed one
             self._residual = -(state.grad + l2 * state.w) / k
             self._direction = self._inverse_diagonal * self._residual
@@ -189,12 +191,14 @@ class ShiftedConjugateGradient:
         return None if np.unique(self.l2s[self.l2s > 0.0]).size > 1 else "there is one l2 alone"
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        loss, l2 = objective.loss, objective.penalty.ridge
+        loss = objective.loss
+        l2 = objective.penalty.ridge
         assert l2 is not None
         budget = 2  # times `max_iter`: products for all points together
         if self._loss is not loss or self._tol != tol:
             self._found = self._solve_together(loss, tol, budget * max_iter)
-            self._loss, self._tol = loss, tol
+            self._loss = loss
+            self._tol = tol
         w, products = self._found[l2]
         solution = certify(objective, w, products, tol)
         if solution.converged or products == budget * max_iter:
@@ -319,7 +323,8 @@ class DualRidge:
         return f"it takes at most {most_rows:,} rows" if len(rows.side) > most_rows else None
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        loss, l2 = objective.loss, objective.penalty.ridge
+        loss = objective.loss
+        l2 = objective.penalty.ridge
         assert l2 is not None
         if self._loss is not loss:
             self._rows = ScaledRows(loss.rows, loss.delta)

@@ -310,10 +310,10 @@ class EdgeWeights:
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, PartialHingeLoss):
             return "it needs the squared hinge on part of the negatives"
-        whole = replace(objective, loss=objective.loss.whole)
+        on_all_negatives = replace(objective, loss=objective.loss.whole)
         if isinstance(objective.penalty, Shaped):
-            return MatrixNewton().refuses(whole)
-        return PairProximalNewton().refuses(whole)
+            return MatrixNewton().refuses(on_all_negatives)
+        return PairProximalNewton().refuses(on_all_negatives)
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss: PartialHingeLoss = objective.loss
@@ -384,12 +384,12 @@ class EdgeWeights:
 def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tuple[float, float, float]:
     """F(w), the certificate with these weights of the negatives, and what decides when to stop, with rounding."""
     loss: PartialHingeLoss = objective.loss
-    whole = loss.whole
-    scores = whole.scores(w)
+    on_all_negatives = loss.whole
+    scores = on_all_negatives.scores(w)
     top = loss.at_shares(scores, loss.top_shares(scores))
     below = loss.at_shares(scores, shares)
-    gap, left = objective.certificate(w, whole.gradient_of(below.slope))
-    error = whole.rounding_of(np.abs(w), below) / loss.max_fpr
+    gap, left = objective.certificate(w, on_all_negatives.gradient_of(below.slope))
+    error = on_all_negatives.rounding_of(np.abs(w), below) / loss.max_fpr
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
     # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
     rounding = 8.0 * (scores.size + 4) * UNIT * top.value

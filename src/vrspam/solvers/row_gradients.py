@@ -100,7 +100,8 @@ class RowGradient:
     rows_per_step = 1
 
     def __init__(self, rows: TrainingRows, centred: bool):
-        self.rows, self.centred = rows, centred
+        self.rows = rows
+        self.centred = centred
         factor = 2.0 * np.where(rows.side == 1, rows.q, rows.p)
         if centred:
             constants = factor * rows.own_distances
@@ -183,7 +184,8 @@ class PairGradient:
         gives products of a sum over positive rows (i) and a sum over negative rows (j).
         """
         rows = self.rows
-        scores, squares = RowProducts(rows.X).scores(u), rows.distances[:, 0]
+        scores = RowProducts(rows.X).scores(u)
+        squares = rows.distances[:, 0]
         a = rows.share * self.weight
         # Row r and column c of each hold a sum over class c: of a·s^r, of a·s^r ‖x‖², and of a·s^r x.
         plain = np.empty((3, 2))
@@ -192,7 +194,8 @@ class PairGradient:
         for c in (0, 1):
             for power in range(3):
                 weights = np.where(rows.side == c, a * scores**power, 0.0)
-                plain[power, c], squared[power, c] = weights.sum(), weights @ squares
+                plain[power, c] = weights.sum()
+                squared[power, c] = weights @ squares
                 vectors[power, c] = rows.X.T @ weights
         second_moment = 0.0
         for power, binomial in enumerate((1.0, -2.0, 1.0)):

@@ -73,7 +73,8 @@ class ProximalGradient(EpochSolver):
         self._grad_before = state.grad
         state.w, state.grad, state.value = w, new_grad, value
         if uphill:
-            self._before, self._grad_before = w, new_grad
+            self._before = w
+            self._grad_before = new_grad
 
 
 def _raised(lipschitz: float, factor: float) -> float:
@@ -159,12 +160,12 @@ class TruncatedNewton(EpochSolver):
         assert piece is not None  # `refuses`
         curvature, slope = piece
         hessian = objective.loss.hessian_product(state.w)
-        whole = np.zeros_like(state.w)
+        full = np.zeros_like(state.w)
 
         def product(v: np.ndarray) -> np.ndarray:
-            whole[support] = v
+            full[support] = v
             state.passes += 2.0
-            return hessian(whole)[support] + curvature * v
+            return hessian(full)[support] + curvature * v
 
         diagonal = objective.loss.curvature()[support] + curvature
         gradient = state.grad[support] + curvature * w + slope

@@ -230,7 +230,8 @@ class VRSPAM:
 
     def _start_from_spam(self, objective: Objective, state: State) -> None:
         """Start at the end of one pass of SPAM, as in the paper, or at 0 in the rare case that F is not less there."""
-        rows, penalty = self.rows, objective.penalty
+        rows = self.rows
+        penalty = objective.penalty
         assert isinstance(penalty, ElasticNet)  # `refuses` has checked it
         method = SPAM(state.w.size)
         method.classes = known_sums(rows.moments, relative=True)

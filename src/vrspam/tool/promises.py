@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from vrspam.metrics.thresholds import ChosenThreshold, effective_share
+from vrspam.metrics.calibration import effective_share
+from vrspam.metrics.thresholds import ChosenThreshold
 
 CHANCE = 0.001  # a difference that chance makes less often is a change ...
 LEAST_CHANGE = 0.1  # ... if it is also more than this part of the share before

@@ -9,7 +9,8 @@ import numpy as np
 
 from vrspam._utils.texts import percent
 from vrspam.measures.measure import Evaluation
-from vrspam.metrics.thresholds import BINS, LEAST_IN_BIN, Bin, Curve, reliability
+from vrspam.metrics.calibration import BINS, LEAST_IN_BIN, Bin, reliability
+from vrspam.metrics.thresholds import Curve
 from vrspam.pictures.calibration import plan_calibration
 from vrspam.report.html import Html
 from vrspam.report.pictures.frame import UNIT, Frame, area, axes, legend, line, picture, upright_rule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam.metrics import Estimate, NetBenefit, net_benefit
-from vrspam.metrics.thresholds import benefit_over_all
+from vrspam.metrics.net_benefit import benefit_over_all
 from vrspam.report.blocks import Cell, Grid, Paragraph, Row, Shown, Table
 from vrspam.report.page import Section
 from vrspam.report.pictures.decision import decision_curve

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam.metrics.thresholds import effective_share
+from vrspam.metrics.calibration import effective_share
 from vrspam.pictures.scores import score_edges
 from vrspam.report.blocks import Folded, Grid, Paragraph, Shown
 from vrspam.report.page import Section
