@@ -60,7 +60,7 @@ class Chunks:
     >>> import pathlib, tempfile
     >>> from vrspam.data import read_chunks
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
-    >>> _ = path.write_text("age,sex,sick\n30,f,no\n40,m,yes\n50,f,yes\n")
+    >>> _ = path.write_text("age,sex,sick\\n30,f,no\\n40,m,yes\\n50,f,yes\\n")
     >>> chunks = read_chunks(path, "sick")
     >>> chunks.feature_names_, chunks.classes.tolist()
     (('age', 'sex=f', 'sex=m'), ['no', 'yes'])
