@@ -269,7 +269,7 @@ def train_lines(tmp_path, capsys, *options):
 def test_the_tool_says_that_a_file_holds_rows(kind, tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", kind)
     assert "this file contains data of 120 of your rows; share it with care, or use --private" in shown
-    assert stored["training"]["rows_held"] == 120
+    assert stored["fields"]["facts"]["rows_held"] == 120
     assert share_of_rows(tmp_path) == 1.0
 
 
@@ -293,7 +293,7 @@ def share_of_rows(folder):
 def test_a_private_model_holds_none(kind, tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", kind, "--private")
     assert "rows of the table" not in shown
-    assert stored["training"]["rows_held"] == 0
+    assert stored["fields"]["facts"]["rows_held"] == 0
     assert share_of_rows(tmp_path) < 0.2
     assert stored["training"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
 
@@ -301,7 +301,7 @@ def test_a_private_model_holds_none(kind, tmp_path, capsys):
 def test_straight_lines_hold_no_rows_in_any_case(tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", "linear")
     assert "rows of the table" not in shown
-    assert stored["training"]["rows_held"] == 0
+    assert stored["fields"]["facts"]["rows_held"] == 0
 
 
 @pytest.mark.parametrize("levels", [3, 61, 62, 63, 100])
