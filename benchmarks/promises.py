@@ -131,20 +131,22 @@ def judge(data: str, features: str, number: int) -> dict[str, Any]:
     base = -float(prevalence * np.log(prevalence) + (1.0 - prevalence) * np.log1p(-prevalence))
     found |= {"slope": slope, "loss": float(new.mass @ losses) - base}
     for name, (rule, asked) in RULES.items():
-        stored = threshold_of(held_out.positive, stored_scores, rule, asked, groups is not None)
+        stored = threshold_of(held_out.positive, stored_scores, rule, asked, groups is not None, model.widening_)
         if stored is not None:
             found["rules"][name] = {**stored, "new": new.measures(stored["threshold"])}
     return found
 
 
-def threshold_of(positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, grouped: bool) -> dict | None:
+def threshold_of(
+    positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, grouped: bool, widened: float
+) -> dict | None:
     """The threshold that is stored, its measures on held-out rows, and whether it is promised; None without one."""
     try:
         if rule == "specificity":
-            promised = promised_threshold(positive, scores, specificity=asked)
+            promised = promised_threshold(positive, scores, specificity=asked, widened=widened)
             chosen, kept = Curve.of(positive, scores).at_score(promised.threshold), not grouped
         else:
-            chosen, note = stored_threshold(positive, scores, rule, asked, None, grouped)
+            chosen, note = stored_threshold(positive, scores, rule, asked, None, grouped, widened)
             kept = note is None and rule != "cost_ratio"
     except VrspamError:
         return None

@@ -147,3 +147,25 @@ def test_net_benefit_refuses_scores():
         net_benefit([0, 1], [0.1, 0.2], sample_weight=[0.0, 0.0])
     with pytest.raises(ValueError, match="thresholds must lie strictly between 0 and 1"):
         net_benefit([0, 1], [0.5, 0.2], [1.0])
+
+
+@pytest.mark.parametrize("rule", ["recall", "specificity", "alerts"])
+@pytest.mark.parametrize("widened", [1.0, 1.25, 1.5])
+def test_the_margin_of_out_of_fold_scores_is_as_many_times_as_large(rule, widened):
+    """Up to the steps of a share of so many rows, and never less than one row."""
+    rng = np.random.default_rng(3)
+    y = np.arange(900) % 3 == 0
+    scores = rng.standard_normal(y.size) + y
+    judged = {"recall": 300, "specificity": 600, "alerts": 900}[rule]
+    asked = 0.2 if rule == "alerts" else 0.8
+    alone = promised_threshold(y, scores, **{rule: asked})
+    found = promised_threshold(y, scores, **{rule: asked}, widened=widened)
+    margin, wider = abs(alone.found - asked), abs(found.found - asked)
+    assert abs(wider - widened * margin) <= (1.0 + widened) / judged
+    few = promised_threshold(y[:90], scores[:90], recall=0.9, widened=widened)
+    assert few.found == 1.0  # of 30 positives
+
+
+def test_margins_below_those_of_a_test_set_are_refused():
+    with pytest.raises(ValueError, match=r"widened must be at least 1, got 0.5"):
+        promised_threshold([0, 1] * 50, range(100), recall=0.9, widened=0.5)

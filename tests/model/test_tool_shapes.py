@@ -284,7 +284,7 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
 
     out = run("train", "doses.csv", "--target", "well", "--folds", "3")
     rows = [line.split() for line in out.splitlines() if "±" in line and line.startswith("  ")]
-    assert [" ".join(row[: row.index("±") - 1]) for row in rows] == [
+    assert [" ".join(row[: row.index("±") - 2]) for row in rows] == [
         describe_candidate(name) for name in GROUPS["auto"]
     ]
     aucs = [float(row[row.index("±") - 1]) for row in rows]

@@ -298,3 +298,7 @@ def test_formats_that_are_not_known_are_refused():
     assert Numbers().check()
     assert not Numbers(decimal=";").check()
     assert not Numbers(unit="parsec").check()
+
+
+def test_what_counts_as_missing_is_shown_from_the_most_frequent_on():
+    assert kinds.missing.count_missing({"a": 1, "?": 5}) == "6 values that are not ('?', 'a') count as missing"

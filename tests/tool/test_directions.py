@@ -56,7 +56,7 @@ def test_the_report_tells_what_directions_cost_and_the_notes_come_last(table, ca
     pd.read_csv(table).assign(always=1).to_csv(table, index=False)  # a constant column is a note
     assert main(asked) == 0
     out, err = capsys.readouterr()
-    assert f"without directions {free:.3f} (income rises by request)" in out
+    assert f"without directions {free:.3f} (income rises by request)" in " ".join(out.split())
     told = [line.split(":")[0] for line in err.splitlines() if ": " in line]
     assert {"warning", "note"} <= {*told}  # income falls
     assert told == sorted(told, key=["severe", "warning", "note"].index)

@@ -323,7 +323,7 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
         return re.sub(r"\s+", " ", printed.out)
 
     train_it = ("train", "trial.csv", "--target", "months", "--event", "died", "--features", "linear")
-    assert "concordance index to expect" in said(*train_it, "--model", "a.json")
+    assert "Concordance index to expect" in said(*train_it, "--model", "a.json")
     assert "had died = 1 first" in said("evaluate", "a.json", "new.csv", "--html", "page.html")
     assert "Kaplan-Meier" in (tmp_path / "page.html").read_text("utf-8")
     assert "site" in said("evaluate", "a.json", "new.csv", "--by", "site")

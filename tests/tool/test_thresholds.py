@@ -13,11 +13,12 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.names import THRESHOLD_RULES
 from vrspam.cli.run import run
 from vrspam.export import to_python, to_sql
-from vrspam.metrics.promises import choose_threshold
+from vrspam.metrics.promises import choose_threshold, promised_threshold
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.report.words.thresholds import describe_promise
 from vrspam.tool import (
     Model,
+    TrainPlan,
     evaluate,
     export_model,
     load_model,
@@ -28,6 +29,7 @@ from vrspam.tool import (
     score_file,
     train,
 )
+from vrspam.tool.training import fit_file
 from vrspam.trusted import SKOPS_TYPES
 
 
@@ -340,3 +342,18 @@ def test_what_is_no_promise_is_said(given, words):
 def test_a_classifier_refuses_a_rule_that_no_number_can_keep(rule):
     with pytest.raises(ValueError, match=r"recall, precision, alerts and a number in \(0, 1\], or of cost_ratio and a"):
         AUCClassifierCV(threshold=rule).fit(np.arange(40.0)[:, np.newaxis], np.arange(40) % 2)
+
+
+def test_stored_promises_allow_for_shared_training_rows():
+    """Scores that are mostly noise would be others for other training rows: their promise is wider."""
+    rng = np.random.default_rng(5)
+    noise = pd.DataFrame(rng.standard_normal((400, 10))).add_prefix("c")
+    sick = rng.random(400) < 0.4
+    clear = noise.assign(c0=rng.standard_normal(400) + 3.0 * sick)[["c0"]]
+    for table, least, most in ((noise, 1.3, 1.6), (clear, 1.0, 1.1)):
+        trained = fit_file(table.assign(sick=sick.astype(int)), TrainPlan("sick", features="linear", alerts=0.2))
+        held_out, stored = trained.held_out, trained.model.threshold
+        alone = promised_threshold(held_out.positive, held_out.scores, alerts=0.2)
+        assert stored is not None
+        widened = (0.2 - stored.share) / (0.2 - alone.found)
+        assert least - 0.1 <= widened <= most + 0.1, widened

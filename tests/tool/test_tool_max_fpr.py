@@ -34,15 +34,8 @@ def test_train_chooses_by_the_partial_auc_and_reports_it(folder, capsys):
     assert main([*command, "--model", str(folder / "auto.json"), "--features", "additive"]) == 0
     out = capsys.readouterr().out
     facts = load_model(folder / "auto.json").training
-    assert (
-        f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {facts['cv_partial_auc_low']:.4f} to" in out
-    )
-    assert (
-        "(up to 20 % false positives, standardised)\n"
-        + 21 * " "
-        + "this may flatter a little, because the model was chosen"
-        in out
-    )
+    assert f"partial AUC  {facts['cv_partial_auc']:.4f}, 95 % interval {facts['cv_partial_auc_low']:.4f} to" in out
+    assert "(up to 20 % false positives, standardised); this may flatter a little, because the model was chosen" in out
     assert facts["cv_partial_auc_low"] < facts["cv_partial_auc"] < facts["cv_partial_auc_high"]
     assert facts["max_fpr"] == 0.2
     (row,) = facts["selection"]
@@ -69,7 +62,7 @@ def test_several_maps_are_compared_by_it(folder, capsys):
     command = ["train", str(folder / "patients.csv"), "--target", "sick", "--max-fpr", "0.2", "--folds", "3"]
     assert main([*command, "--model", str(folder / "all.json")]) == 0
     out = capsys.readouterr().out
-    assert "mean partial AUC of the folds ± standard error" in out
+    assert "Models compared: mean partial AUC of the folds ± standard error" in out
     rows = load_model(folder / "all.json").training["selection"]
     best = max(rows, key=lambda row: row["score"])
     assert best["weight"] == max(row["weight"] for row in rows)
@@ -77,9 +70,9 @@ def test_several_maps_are_compared_by_it(folder, capsys):
     assert f"{best['score']:.4f} ± {best['standard_error']:.4f}  {share}" in out
     assert main(["explain", str(folder / "all.json"), "--html", str(folder / "all.html")]) == 0
     page = re.sub("</?span[^>]*>", "", (folder / "all.html").read_text("utf-8"))
-    assert "mean partial AUC ±" in page
+    assert "mean partial AUC of the folds ±" in page
     assert "cross-validated partial AUC" in page
-    assert "up to 20 % false positives; this may flatter a little" in page.replace("\u00a0", " ")
+    assert "(up to 20 % false positives, standardised); this may flatter a little" in page.replace("\u00a0", " ")
 
 
 def test_nothing_at_the_top_is_said_in_options(folder, capsys):
@@ -120,8 +113,14 @@ def test_compare_tests_the_partial_aucs_too(folder, capsys):
     out = capsys.readouterr().out
     (positive, a), (_, b) = (score_file(load_model(folder / name), folder / "new.csv") for name in ("m.json", "b.json"))
     expected = partial_auc_test(positive, a, b, max_fpr=0.2)
-    assert f"m.json  partial AUC {expected.auc_a:.4f}\nb.json  partial AUC {expected.auc_b:.4f}" in out
-    assert f"z = {expected.z:.3f}, p = {expected.p_value:.3g} (up to 20 % false positives, standardised; paired)" in out
+    shown = [line.split() for line in out[out.index("Partial AUC") :].splitlines()]
+    assert ["m.json", f"{expected.auc_a:.4f}"] in shown
+    assert ["b.json", f"{expected.auc_b:.4f}"] in shown
+    assert any(
+        line[:3] == ["m.json", "minus", "b.json"] and line[-2:] == [f"{expected.z:.3f}", f"{expected.p_value:.3g}"]
+        for line in shown
+    )
+    assert "up to 20 % false positives, standardised" in out
     page = (folder / "both.html").read_text("utf-8")
     assert "Partial AUC" in page
     assert f"{expected.low:+.4f} to {expected.high:+.4f}" in page

@@ -46,6 +46,7 @@ OF_SOME_FITS = (
     "moments_",
     "held_out_",
     "out_of_fold_",
+    "widening_",
     "stationarity_",
     "pairs_",
     "_reading",

@@ -222,6 +222,10 @@ class AUCClassifierCV(PairwiseClassifier, ExplainedEstimator):
         with few positives that is rarely the positive one (docs/probabilities.md). With ``calibration=None``, and where
         no score is near the probability ½ (more than 50 deviations of the scores away), the score is 0 half-way between
         the class means.
+    widening_ : float
+        How many times as large standard errors of out-of-fold scores are as those of rows of a test set, because the
+        folds share training rows (docs/corrected_auc.md). For a threshold that is promised:
+        ``promised_threshold(..., widened=model.widening_)``.
     calibration_ : Sigmoid, Isotonic or None
         The function from scores to probabilities (`slope` and `offset`, or nodes `scores` and `probabilities`). It
         takes scores that are 0 half-way between the class means: ``decision_function(X) - baseline_``.

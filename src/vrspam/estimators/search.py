@@ -444,6 +444,7 @@ def keep_selected(estimator: Any, searched: Searched, like: Any = None) -> None:
     if selected.corrected is not None:
         estimator.corrected_score_ = selected.corrected.auc
         estimator.corrected_interval_ = (selected.corrected.low, selected.corrected.high)
+        estimator.widening_ = selected.corrected.widened
     if fit.moments.has_scatter or fit.features is not None:
         estimator.moments_ = fit.moments
     estimator._centre = fit.moments.means.mean(axis=0)

@@ -261,6 +261,13 @@ def _join(parts: Sequence[TreePart]) -> TreePart:
     return TreePart(parts[0].encoders, trees, np.concatenate([part.coef for part in parts]))
 
 
+class KindsOfColumns(NamedTuple):
+    """Which columns some part of a score takes for numbers, and which for categories."""
+
+    numbers: np.ndarray
+    categories: np.ndarray
+
+
 class Parts(NamedTuple):
     """A score, or several, as a sum of parts."""
 
@@ -275,9 +282,10 @@ class Parts(NamedTuple):
             raise ValueError(f"straight lines of {self.n_columns} columns do not fit {len(self.effects)} columns")
         if any(len(encoders) != self.n_columns for encoders in self.encoders):
             raise ValueError(f"the score has {self.n_columns} columns, but one of its parts has another number")
-        for j, holds_numbers in enumerate(self.kinds_of_columns()):
-            if len(holds_numbers) > 1:
-                raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
+        kinds = self.kinds_of_columns()
+        both = np.flatnonzero(kinds.numbers & kinds.categories)
+        if both.size:
+            raise ValueError(f"column {both[0]} holds numbers in one part of the score, and categories in another")
 
     @property
     def n_columns(self) -> int:
@@ -299,18 +307,20 @@ class Parts(NamedTuple):
         """Whether columns add something on their own."""
         return self.lines is not None or any(effect is not None for effect in self.effects)
 
-    def kinds_of_columns(self) -> list[set[bool]]:
-        """Of each column, whether the parts take it for numbers: one answer, none if the score does not use it."""
-        kinds: list[set[bool]] = [set() for _ in range(self.n_columns)]
+    def kinds_of_columns(self) -> KindsOfColumns:
+        """What the parts take each column for."""
+        numbers = np.zeros(self.n_columns, dtype=bool)
+        categories = np.zeros(self.n_columns, dtype=bool)
+        if self.lines is not None:
+            numbers |= self.lines.coef != 0.0
         for encoders in self.encoders:
-            for kind, encoder in zip(kinds, encoders, strict=True):
-                kind.add(isinstance(encoder, Curves))
-        for kind, effect in zip(kinds, self.effects, strict=False):
-            if effect is not None:
-                kind.add(isinstance(effect, CurvePart))
-        for j in () if self.lines is None else np.flatnonzero(self.lines.coef).tolist():
-            kinds[j].add(True)
-        return kinds
+            are_curves = np.array([isinstance(encoder, Curves) for encoder in encoders], dtype=bool)
+            numbers |= are_curves
+            categories |= ~are_curves
+        if self.effects:
+            numbers |= [isinstance(effect, CurvePart) for effect in self.effects]
+            categories |= [isinstance(effect, CategoryPart) for effect in self.effects]
+        return KindsOfColumns(numbers, categories)
 
     def of_columns(self) -> tuple[Effect | None, ...]:
         """What each column adds on its own, where a straight line is a curve too, as exporters write it."""

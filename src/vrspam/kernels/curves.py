@@ -27,7 +27,8 @@ def write_curves(values, nodes, steps, bins, per_bin, table, slopes, extend, out
             place = last
         elif value > nodes[0]:
             b = min(int((value - nodes[0]) * per_bin), bins.shape[0] - 1)
-            place, left = int(bins[b, 0]), bins[b, 1] - bins[b, 0] + 1
+            place = int(bins[b, 0])
+            left = bins[b, 1] - bins[b, 0] + 1
             while left > 1:
                 half = left // 2
                 place = place + half if nodes[place + half] <= value else place
@@ -54,7 +55,8 @@ def _bin_of(value, first, per_bin):
 def pack_bins(nodes, starts):
     """How many nodes of each column are in lower bins (columns × bins + 1), and how many bins there are in a unit."""
     columns = starts.size - 1
-    bins, per_bin = np.zeros((columns, PACKED_BINS + 1), dtype=np.int16), np.zeros(columns)
+    bins = np.zeros((columns, PACKED_BINS + 1), dtype=np.int16)
+    per_bin = np.zeros(columns)
     for j in range(columns):
         first = nodes[starts[j]]
         width = nodes[starts[j + 1] - 1] - first
@@ -106,7 +108,8 @@ def write_many_curves(X, nodes, starts, bins, per_bin, table, slopes, lines, pla
             share = (value - nodes[begin + place]) / step
             if not extend[j]:
                 share = min(max(share, 0.0), 1.0)
-            at, along = lines[j, 0] + place * q, lines[j, 1] + place * q
+            at = lines[j, 0] + place * q
+            along = lines[j, 1] + place * q
             for k in range(q):
                 out[i, first + k] = table[at + k] + share * slopes[along + k]
 
@@ -128,10 +131,12 @@ def places_of_many(X, nodes, starts, bins, per_bin):
 def add_powers(values, powers, weights, out):
     """Add the sums over j and k of values[i, j] ** powers[k] · weights[k, c, j] to out[i, c]; powers are 1 or more."""
     n, m = values.shape
-    square, product = np.empty_like(values[0]), np.empty_like(values[0])
+    square = np.empty_like(values[0])
+    product = np.empty_like(values[0])
     for i in range(n):
         for k in range(powers.size):
-            left, begun = powers[k], False
+            left = powers[k]
+            begun = False
             for j in range(m):
                 square[j] = values[i, j]
             while left > 0:

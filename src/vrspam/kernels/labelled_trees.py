@@ -16,20 +16,25 @@ from vrspam.kernels.trees import NO_SPLIT
 def _fill_histogram(codes, starts, tried, rows, g, h, sums):
     """Write the histograms of some rows, for the columns that are tried."""
     for k in range(0, tried.size, 2):  # two at a time, so that no sum is read right after it was written
-        a, b = tried[k], tried[min(k + 1, tried.size - 1)]
-        first, other, line, beside = starts[a] + 1, starts[b] + 1, codes[a], codes[b]
+        a = tried[k]
+        b = tried[min(k + 1, tried.size - 1)]
+        first_of_a = starts[a] + 1
+        first_of_b = starts[b] + 1
+        codes_of_a = codes[a]
+        codes_of_b = codes[b]
         sums[starts[a] : starts[a + 1]] = 0.0
         sums[starts[b] : starts[b + 1]] = 0.0
         for place in range(rows.size):
             row = np.uint64(rows[place])  # unsigned: no place is counted from the end
-            here, there = np.uint64(first + line[row]), np.uint64(other + beside[row])
-            sums[here, 0] += g[place]
-            sums[here, 1] += h[place]
-            sums[here, 2] += 1.0
+            place_of_a = np.uint64(first_of_a + codes_of_a[row])
+            place_of_b = np.uint64(first_of_b + codes_of_b[row])
+            sums[place_of_a, 0] += g[place]
+            sums[place_of_a, 1] += h[place]
+            sums[place_of_a, 2] += 1.0
             if a != b:
-                sums[there, 0] += g[place]
-                sums[there, 1] += h[place]
-                sums[there, 2] += 1.0
+                sums[place_of_b, 0] += g[place]
+                sums[place_of_b, 1] += h[place]
+                sums[place_of_b, 2] += 1.0
 
 
 @compiled
@@ -41,7 +46,8 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
     """
     gain, column, threshold, absent_left = 0.0, 0, NO_SPLIT, True
     g, h, n = totals
-    bounded, (low, high) = signs.size > 0, ends
+    bounded = signs.size > 0
+    low, high = ends
     without = -g * min(max(-g / (h + ridge), low), high) if bounded else g * g / (h + ridge)
     bar = without * (1.0 - 1e-12)
     for j in tried:
@@ -55,7 +61,8 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
                 left_h += sums[place, 1]
                 left_n += sums[place, 2]
                 if not bounded:  # most splits gain less than the best so far; this test needs no division
-                    a, b = left_h + ridge, h - left_h + ridge
+                    a = left_h + ridge
+                    b = h - left_h + ridge
                     if left_g * left_g * b + (g - left_g) * (g - left_g) * a < bar * (a * b):
                         continue
                 if left_n < least:
@@ -74,7 +81,10 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
                 else:
                     new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
                 if new > gain:
-                    gain, column, threshold, bar = new, j, place - first, (new + without) * (1.0 - 1e-12)
+                    gain = new
+                    column = j
+                    threshold = place - first
+                    bar = (new + without) * (1.0 - 1e-12)
                     absent_left = side == 1 if absent[2] > 0.0 else 2.0 * left_n > n
     split[0], split[1], split[2] = column, threshold, absent_left
     return gain
@@ -99,7 +109,8 @@ def _fill_gradients(rows, raw, target, weights, rate, inside, g, h, totals):
 @compiled
 def _part_rows(line, threshold, absent_left, inside, g, h, spare, spare_g, spare_h):
     """Move the rows of a node that go to the left before the others; return their sums and their number."""
-    count, kept = np.uint64(0), np.uint64(0)
+    count = np.uint64(0)
+    kept = np.uint64(0)
     left_g, left_h = 0.0, 0.0
     for place in range(inside.size):
         row, x, y = inside[place], g[place], h[place]
@@ -139,7 +150,8 @@ def _most_gaining(gains, active, count):
 def _set_ends(ends, totals, node, sign, ridge):
     """Write the bounds of the values of a node's children: with a sign each stays on its side of the middle of both."""
     left, right = 2 * node + 1, 2 * node + 2
-    (low, high), middle = ends[node], 0.0
+    low, high = ends[node]
+    middle = 0.0
     for child in (left, right):
         ends[child, 0], ends[child, 1] = low, high
         middle += 0.5 * min(max(-totals[child, 0] / (totals[child, 1] + ridge), low), high)
@@ -178,7 +190,9 @@ def grow_labelled_trees(
     of the two children's values.
     Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
-    (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]
+    n_trees, per_tree = tried.shape[:2]
+    n_nodes = 2**depth - 1
+    m = rows.shape[1]
     columns = np.zeros((n_trees, n_nodes), dtype=np.int32)
     thresholds = np.full((n_trees, n_nodes), NO_SPLIT, dtype=np.int32)
     sides = np.ones((n_trees, n_nodes), dtype=np.bool_)
@@ -190,23 +204,32 @@ def grow_labelled_trees(
     begin, end, slot = np.zeros((3, 2 * n_nodes + 1), dtype=np.int64)
     ends = np.empty((2 * n_nodes + 1, 2))
     ends[:, 0], ends[:, 1] = -1e300, 1e300
-    inside, spare = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    g, h, spare_g, spare_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    inside = np.empty(m, dtype=np.int64)
+    spare = np.empty(m, dtype=np.int64)
+    g = np.empty(m)
+    h = np.empty(m)
+    spare_g = np.empty(m)
+    spare_h = np.empty(m)
     active = np.empty(leaves + 1, dtype=np.int64)
     for t in range(n_trees):
         _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, inside, g, h, totals[0])
         begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
         gains[0] = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0], split[0])
-        active[0], count = 0, 1
+        active[0] = 0
+        count = 1
         while count < leaves:
             best = _most_gaining(gains, active, count)
             node = active[best]
             if gains[node] <= 0.0:
                 break
-            (j, threshold, to_left), first, last = split[node], begin[node], end[node]
+            j, threshold, to_left = split[node]
+            first = begin[node]
+            last = end[node]
             columns[t, node], thresholds[t, node], sides[t, node] = j, threshold, to_left == 1
-            own, left, right = slice(first, last), 2 * node + 1, 2 * node + 2
+            own = slice(first, last)
+            left = 2 * node + 1
+            right = 2 * node + 2
             totals[left, 0], totals[left, 1], totals[left, 2] = _part_rows(
                 codes[j], threshold, to_left == 1, inside[own], g[own], h[own], spare, spare_g, spare_h
             )
@@ -225,15 +248,17 @@ def grow_labelled_trees(
                 slot[smaller], slot[larger] = free, slot[node]
                 free += 1
             for child in (smaller, larger):
-                here, some, own = sums[slot[child]], tried[t, child % per_tree], slice(begin[child], end[child])
+                histograms = sums[slot[child]]
+                tried_here = tried[t, child % per_tree]
+                own = slice(begin[child], end[child])
                 too_few = end[child] - begin[child] < 2 * least
                 if subtracts and child == larger:
-                    _subtract_histogram(starts, some, sums[slot[smaller]], here)
+                    _subtract_histogram(starts, tried_here, sums[slot[smaller]], histograms)
                 elif subtracts or not too_few:
-                    _fill_histogram(codes, starts, some, inside[own], g[own], h[own], here)
+                    _fill_histogram(codes, starts, tried_here, inside[own], g[own], h[own], histograms)
                 if not too_few:
                     gains[child] = _best_split(
-                        here, starts, some, totals[child], least, ridge, signs, ends[child], split[child]
+                        histograms, starts, tried_here, totals[child], least, ridge, signs, ends[child], split[child]
                     )
         _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t], ends)
     return columns, thresholds, sides, values

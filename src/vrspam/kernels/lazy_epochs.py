@@ -34,7 +34,8 @@ def idle_table(step, count):
     `step` has those of the map of which the table holds the powers.
     """
     table = np.zeros((count + 1, 5))
-    table[0, 0], table[0, 2] = 1.0, 1.0
+    table[0, 0] = 1.0
+    table[0, 2] = 1.0
     power, y_of_z, y_of_y, average_of_z, average_of_y = step
     for t in range(count):
         before, after = table[t], table[t + 1]
@@ -178,7 +179,8 @@ def drift_rule(step, penalty, steps):
 @compiled
 def _drift_from_above(w, grad, lag, rule):
     """`drift` for w > 0, and for w = 0 if grad ≤ 0."""
-    table, pull = rule.table, rule.step * (grad + rule.l1)
+    table = rule.table
+    pull = rule.step * (grad + rule.l1)
     if w == 0.0:
         return max(-pull * table[lag, 1], 0.0)
     value = table[lag, 0] * w - pull * table[lag, 1]

@@ -21,8 +21,10 @@ def violation(penalty, w, grad, curvature, divisor):
 
 @compiled
 def _elastic_net_violation(penalty, w, grad, divisor):
-    l1, l2 = penalty.l1, penalty.l2
-    total, root = 0.0, np.sqrt(2.0 * divisor)
+    l1 = penalty.l1
+    l2 = penalty.l2
+    total = 0.0
+    root = np.sqrt(2.0 * divisor)
     for j in range(w.shape[0]):
         s = max(grad[j] - l1, 0.0) + min(grad[j] + l1, 0.0)
         scaled = (l2 * w[j] + s) / root

@@ -51,7 +51,8 @@ def pair_hinge_sums(upper, a, lower, b, up, down, up_edges, down_edges, slope):
             slope[p[i]] -= c[i] * first
             total += c[i] * second
         mass, first = 0.0, 0.0
-        i, place = 0, over[0]
+        i = 0
+        place = over[0]
         for j in range(under.size):
             while i < over.size and over[i] < under[j]:
                 first += (over[i] - place) * mass
@@ -96,7 +97,8 @@ def pair_hinge_product(upper, a, lower, b, up, down, up_edges, down_edges, u, ou
 def pair_hinge_reach(upper, a, lower, up_edges, down_edges, first, below):
     """Write the place of the first negative above each positive, and the weight of the positives below a negative."""
     for part in range(up_edges.size - 1):
-        i, mass = up_edges[part], 0.0
+        i = up_edges[part]
+        mass = 0.0
         for j in range(down_edges[part], down_edges[part + 1]):
             while i < up_edges[part + 1] and upper[i] < lower[j]:
                 first[i] = j
@@ -118,7 +120,9 @@ def pair_wins(lines, orders, weight, upper, group, stratum, above, below):
     rows of each line by score; otherwise it has no rows.
     """
     n = group.size
-    tree, tied, ranks = np.zeros(n + 1), np.zeros(n + 1), np.empty(n, np.intp)
+    tree = np.zeros(n + 1)
+    tied = np.zeros(n + 1)
+    ranks = np.empty(n, np.intp)
     for line in range(lines.shape[0]):
         start = 0
         while start < n:
@@ -143,7 +147,8 @@ def pair_wins(lines, orders, weight, upper, group, stratum, above, below):
                 while start <= i < stop:
                     j = i
                     while start <= j < stop and group[j] == group[i]:
-                        won, place = 0.5 * tied[ranks[j]], ranks[j] - 1
+                        won = 0.5 * tied[ranks[j]]
+                        place = ranks[j] - 1
                         while place > 0:
                             won += tree[place]
                             place -= place & -place
@@ -206,14 +211,17 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
     i = first
     while i < last:
         g = group[i]
-        stratum, end = int(groups[0, g]), int(groups[1, g])
+        stratum = int(groups[0, g])
+        end = int(groups[1, g])
         if i == bounds[stratum]:
             stratum_centre(X, places, offset, i, min(bounds[stratum + 1], last), centre)
             lower[:] = 0.0
         if i == 0 or group[i - 1] != g:
             part[:] = 0.0
         stop = min(end, last)
-        each, below, half = groups[3, g], max(groups[5, g], TINY), 0.5 * groups[2, g]
+        each = groups[3, g]
+        below = max(groups[5, g], TINY)
+        half = 0.5 * groups[2, g]
         root = np.sqrt(each + groups[4, g])
         if stop == i + 1 and stop == end and part[d] == 0.0:  # a row of its own
             if i + 6 < last:  # rows lie anywhere: ask for one of the next
@@ -226,7 +234,8 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
         mass = 0.0
         run[:] = 0.0
         for r in range(i, stop):
-            row, c = X[places[r] - offset], weight[r]
+            row = X[places[r] - offset]
+            c = weight[r]
             mass += c
             for j in range(d):
                 x = row[j] - centre[j]
@@ -234,7 +243,8 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
                 run[j] += c * x
         if stop - i > 1:
             for r in range(i, stop):
-                row, own = X[places[r] - offset], np.sqrt(groups[2, g] * weight[r])
+                row = X[places[r] - offset]
+                own = np.sqrt(groups[2, g] * weight[r])
                 for j in range(d):
                     out[count, j] = own * ((row[j] - centre[j]) - run[j] / mass)
                 count += 1

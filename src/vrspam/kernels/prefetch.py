@@ -18,7 +18,8 @@ with suppress(ImportError):
 
 
 def _prefetch_code(context, builder, signature, arguments):
-    place, size = ir.IntType(8).as_pointer(), ir.IntType(32)
+    place = ir.IntType(8).as_pointer()
+    size = ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [place, size, size, size])
     function = builder.module.declare_intrinsic("llvm.prefetch", (place,), kind)
     # To be written, to be kept in all caches, and data, not code.

@@ -61,7 +61,10 @@ def _elastic_net_prox(penalty, v, step, j):
 def _concave_prox(penalty, v, step, j, onset):
     # As `vrspam.penalties.concave.Concave.prox`, which explains the pieces.
     l1, gamma, h = penalty.l1, penalty.gamma, penalty.h[j]
-    size, threshold, ridge, bend = abs(v), step * l1, 1.0 + step * penalty.l2, gamma - onset
+    size = abs(v)
+    threshold = step * l1
+    ridge = 1.0 + step * penalty.l2
+    bend = gamma - onset
     over = max(size - threshold, 0.0)
     if ridge * bend > step * h:
         if h * over <= onset * l1 * ridge:

@@ -15,7 +15,9 @@ def shuffle_by_bits(values, left, bits, used):
     both, when nothing is left to be drawn for or all numbers are spent.
     """
     chosen = np.empty(bits.size - used, dtype=np.uint32)
-    start, count, mask = left, 0, np.uint32(0xFFFFFFFF)
+    start = left
+    count = 0
+    mask = np.uint32(0xFFFFFFFF)
     while left > 0 and used < bits.size:
         while (mask >> np.uint32(1)) >= left:
             mask = np.uint32(mask >> np.uint32(1))

@@ -118,7 +118,8 @@ def step_length(rule, t, l2, largest_square, lipschitz_mean, lipschitz_row):
 @compiled
 def spam_fold(classes, v, average, carry):
     """Fold: multiply v by the scale of `spam_steps`, so that v is w, and compute the products in `carry` again."""
-    scale, weight = carry[Carry.SCALE], carry[Spam.OF_V]
+    scale = carry[Carry.SCALE]
+    weight = carry[Spam.OF_V]
     for j in range(average.shape[0]):
         average[j] += weight * v[j]
     for j in range(v.shape[0]):
@@ -160,7 +161,8 @@ def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
         n_other = classes.counts[1 - c]
         share = 2.0 * n_other / (classes.counts[0] + classes.counts[1])
         factor = share * (score - other_sum / n_other - (1.0 if c == 1 else -1.0))
-        dot_other, own_other = dot0 if c == 1 else dot1, classes.totals[Totals.OWN + 1 - c]
+        dot_other = dot0 if c == 1 else dot1
+        own_other = classes.totals[Totals.OWN + 1 - c]
         distance = square - 2.0 * dot_other / n_other + own_other / (n_other * n_other)
         lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
         l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
@@ -303,15 +305,19 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
     `step` no step follows. `carry` holds t.
     """
     d = w.shape[0]
-    buffer, product = np.empty(d), np.empty(d)
+    buffer = np.empty(d)
+    product = np.empty(d)
     for position in range(order.shape[0]):
         i = order[position]
         c = side[i]
         x = whole_row(X, i, buffer)
         if learn:
             n = classes.counts[c] + 1.0
-            pull, root, square = (n - 1.0) / n, np.sqrt((n - 1.0) / n), 0.0
-            mean, row = classes.means[c], buffers[c, filled[c]]
+            pull = (n - 1.0) / n
+            root = np.sqrt((n - 1.0) / n)
+            square = 0.0
+            mean = classes.means[c]
+            row = buffers[c, filled[c]]
             for j in range(d):
                 v = x[j] - mean[j]
                 square += v * v

@@ -98,7 +98,8 @@ def grow_trees(codes, is_category, rows, order, uniform, factors):
 @compiled
 def tree_leaves(codes, columns, thresholds, multipliers, absent_left):
     """The leaf of each row in each tree, from 0 on; shape (rows, trees), tree by tree in memory."""
-    (n_trees, n_nodes), n = columns.shape, codes.shape[0]
+    n_trees, n_nodes = columns.shape
+    n = codes.shape[0]
     leaves = np.empty((n_trees, n), dtype=np.int16)
     for t in range(n_trees):
         for i in range(n):
@@ -141,8 +142,10 @@ def splits_as_masks(columns, thresholds, multipliers, absent_left, widths):
     have no threshold then, and bit 63 is never set. `widths` are the numbers of categories of each column. Below the
     depth of a tree no node is split.
     """
-    limits, masks = thresholds.copy(), np.zeros(columns.shape, dtype=np.uint64)
-    depths, one = np.zeros(columns.shape[0], dtype=np.int64), np.uint64(1)
+    limits = thresholds.copy()
+    masks = np.zeros(columns.shape, dtype=np.uint64)
+    depths = np.zeros(columns.shape[0], dtype=np.int64)
+    one = np.uint64(1)
     for t in range(columns.shape[0]):
         for node in range(columns.shape[1]):
             if not absent_left[t, node]:
@@ -168,7 +171,9 @@ def _goes_right(code, limit, mask):
 @compiled
 def _go_down(codes, column, limit, mask, depth, place, bits):
     """Write the place of each row among the nodes at this depth of one tree; `codes` are by columns, of few rows."""
-    count, flat, one = codes.shape[1], codes.ravel(), np.uint32(1)
+    count = codes.shape[1]
+    flat = codes.ravel()
+    one = np.uint32(1)
     place[:] = 0
     for level in range(depth):
         first = np.uint32((1 << level) - 1)
@@ -180,7 +185,9 @@ def _go_down(codes, column, limit, mask, depth, place, bits):
             continue
         bits[:] = 0  # few nodes: each is asked for all rows, in loops that vectorise, and its answers are one bit
         for node in range(1 << level):
-            line, most, sides = codes[column[first + node]], limit[first + node], mask[first + node]
+            line = codes[column[first + node]]
+            most = limit[first + node]
+            sides = mask[first + node]
             for i in range(count if most != NO_SPLIT or sides != 0 else 0):
                 bits[i] |= _goes_right(line[i], most, sides) << np.uint32(node)
         for i in range(count):
@@ -190,9 +197,12 @@ def _go_down(codes, column, limit, mask, depth, place, bits):
 @compiled
 def tree_leaves_by_level(codes, columns, limits, masks, depths):
     """What `tree_leaves` returns; `codes` are by columns, of few rows, which go down a tree together."""
-    (n_trees, n_nodes), count = columns.shape, codes.shape[1]
-    leaves, deepest = np.empty((n_trees, count), dtype=np.int16), int(np.log2(n_nodes + 1))
-    place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
+    n_trees, n_nodes = columns.shape
+    count = codes.shape[1]
+    leaves = np.empty((n_trees, count), dtype=np.int16)
+    deepest = int(np.log2(n_nodes + 1))
+    place = np.empty(count, dtype=np.uint32)
+    bits = np.empty(count, dtype=np.uint32)
     for t in range(n_trees):
         _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
         for i in range(count):  # what is not split sends all rows to the left

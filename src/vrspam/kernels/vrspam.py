@@ -97,7 +97,8 @@ def ridge_epoch(X, order, draws, means, constant, u, step, shrink):
         a *= shrink * step
         row = X[following]
         following = order[min(t + 1, last)]
-        following_row, other_mean = X[following], means[1 - draws.side[following]]
+        following_row = X[following]
+        other_mean = means[1 - draws.side[following]]
         score = 0.0
         for j in range(u.shape[0]):
             v = shrink * u[j] - a * row[j] - constant[j]
@@ -154,7 +155,8 @@ def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, ta
     the weights (1 + step·l2)^t, where l2 is the strong convexity of the penalty. The weighted sum is divided by its
     newest weight at each step, so it cannot overflow.
     """
-    shrink, last = 1.0 / (1.0 + step * l2), order.shape[0] - 1
+    shrink = 1.0 / (1.0 + step * l2)
+    last = order.shape[0] - 1
     tau3 = 1.0 - tau1 - tau2
     lower_mean, upper_mean = means[0], means[1]
     buffers = np.empty((2, y.shape[0]))

@@ -59,6 +59,8 @@ class CorrectedAUC:
         Its 95 % interval.
     optimism : float
         How much too high the best cross-validated AUC is: it is `auc` + `optimism`.
+    widened : float
+        How many times as large the standard error is as that of rows of a test set: the folds share training rows.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class CorrectedAUC:
     low: float
     high: float
     optimism: float = float("nan")
+    widened: float = 1.0
 
 
 def corrected_auc(
@@ -205,7 +208,8 @@ def corrected_choice(
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
-        return CorrectedAUC(*[float("nan")] * 3)
+        nan = float("nan")
+        return CorrectedAUC(nan, nan, nan, nan, sample.widening(stable))
     if measure is None:
         measure = TwoClassMeasure(sample)
     moves = measure_folds(sample, measure, scores.T)[1]
@@ -238,11 +242,11 @@ def corrected_choice(
     if before is None:
         before = float(auc.mean())
     score = float(np.clip(before - optimism, 0.0, 1.0))
+    widened = sample.widening(stable)
     if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):
         warn(FewGroups(clusters.n_groups))
-        return CorrectedAUC(score, float("nan"), float("nan"), optimism)
+        return CorrectedAUC(score, float("nan"), float("nan"), optimism, widened)
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
-    widened = sample.widening(stable)
     error = standard_error(sample, moved[0])
     freedom = np.inf
     rows = (float(sample.totals[0]), float(sample.totals[1]))
@@ -252,14 +256,14 @@ def corrected_choice(
         if clusters.rows is not None:
             rows = clusters.rows
     if error == np.inf:  # all rows of a class are of one group
-        return CorrectedAUC(score, 0.0, 1.0, optimism)
+        return CorrectedAUC(score, 0.0, 1.0, optimism, widened)
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(rows) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
         interval = logit_interval(score, widened * error, int(min(rows)), freedom=freedom)
     else:
         interval = newcombe_interval(score, error, rows, widened=widened, freedom=freedom)
-    return CorrectedAUC(score, interval.low, interval.high, optimism)
+    return CorrectedAUC(score, interval.low, interval.high, optimism, widened)
 
 
 @dataclass(eq=False)

@@ -51,12 +51,19 @@ def _place_of_rule(curve: Curve, rule: str, asked: float) -> int:
 
 
 def stored_threshold(
-    positive: NDArray, scores: NDArray, rule: str, asked: float, weights: NDArray | None = None, grouped: bool = False
+    positive: NDArray,
+    scores: NDArray,
+    rule: str,
+    asked: float,
+    weights: NDArray | None = None,
+    grouped: bool = False,
+    widened: float = 1.0,
 ) -> tuple[ChosenThreshold, Note | None]:
     """The threshold that a model stores for a rule, and a message if it is no promise about new rows.
 
     A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
-    and independent. Else `choose_threshold` gives it: the rule then holds on the held-out rows alone.
+    and independent. Else `choose_threshold` gives it: the rule then holds on the held-out rows alone. `widened` is as
+    in `promised_threshold`.
     """
     if rule not in ("recall", "precision", "alerts"):
         return choose_threshold(positive, scores, rule, asked, weights), None
@@ -66,7 +73,7 @@ def stored_threshold(
         reason = Note("rows in groups, or with weights, cannot promise ", target)
     if weights is None and not grouped and asked < 1.0:
         try:
-            promised = promised_threshold(positive, scores, **{rule: asked})
+            promised = promised_threshold(positive, scores, widened=widened, **{rule: asked})
         except VrspamError as error:
             reason = error.note
         else:
@@ -121,6 +128,7 @@ def promised_threshold(
     precision: float | None = None,
     alerts: float | None = None,
     confidence: float = 0.95,
+    widened: float = 1.0,
 ) -> PromisedThreshold:
     """The threshold that keeps a promise about new rows, with a given confidence; no distribution is assumed.
 
@@ -141,6 +149,11 @@ def promised_threshold(
     alerts : float in (0, 1), optional
         The largest share of rows that are called positive.
     confidence : float in (0, 1)
+    widened : float, at least 1
+        For out-of-fold scores: by how much errors are larger than for rows of a test set, because folds share
+        training rows (`AUCClassifierCV.widening_`). The margin between the share that is kept on these rows and the
+        share that is promised becomes so many times as large, as far as there are rows. A promised precision does not
+        change.
 
     Returns
     -------
@@ -174,6 +187,8 @@ def promised_threshold(
     for name, value in (*given.items(), ("confidence", confidence)):
         if not 0.0 < value < 1.0:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    if not widened >= 1.0:
+        raise ValueError(f"widened must be at least 1, got {widened!r}.")
     positive = positive_rows(y, at_least=1)
     scores = checked_scores(score, positive.size, "score").astype(np.float64)
     if not np.isfinite(scores).all():
@@ -197,6 +212,8 @@ def promised_threshold(
             Fix(measure, share),
             f" with {100 * confidence:g} % confidence: it takes {least}. Promise less, or collect more rows.",
         )
+    allowed = m * (1.0 - share_of_judged)
+    outside = max(1, int(np.floor(allowed - widened * (allowed - outside) + 1e-9)))
     if measure == "recall":
         threshold = float(judged[outside - 1])
         observed = float(np.mean(judged >= threshold))

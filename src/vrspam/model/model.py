@@ -91,13 +91,7 @@ class Model:
         n_columns = self.parts.n_columns
         if (self.schema.width or 0) > n_columns:  # before a name is made for each
             raise ValueError(f"the score takes {n_columns} columns, not {self.schema.width}")
-        names = column_names(self.schema)
-        if len(names) != n_columns:
-            raise ValueError(f"the score takes {n_columns} columns where there are {len(names)}")
-        for name, holds_numbers in zip(names, self.parts.kinds_of_columns(), strict=True):
-            if (name in self.schema.categorical) in holds_numbers:
-                raise ValueError(f"the score takes {name!r} for another kind of column than it is")
-
+        self._check_columns(n_columns)
         for role in self.roles:
             if role not in REMEMBERED:
                 raise ValueError(f"the role {role!r} of a column is not known")
@@ -107,6 +101,19 @@ class Model:
             raise ValueError(f"{len(self.shapes.columns)} curves for {n_columns} columns")
         if self.facts is not None:
             self._check_facts(self.facts)
+
+    def _check_columns(self, n_columns: int) -> None:
+        kinds = self.parts.kinds_of_columns()
+        if self.is_matrix:  # of numbers; a name for each of a million would take long
+            if self.schema.n_features != n_columns or kinds.categories.any():
+                raise ValueError(f"the score takes {n_columns} columns, not {self.schema.n_features} of numbers")
+            return
+        names = column_names(self.schema)
+        if len(names) != n_columns:
+            raise ValueError(f"the score takes {n_columns} columns where there are {len(names)}")
+        for j, name in enumerate(names):
+            if (kinds.numbers if name in self.schema.categorical else kinds.categories)[j]:
+                raise ValueError(f"the score takes {name!r} for another kind of column than it is")
 
     def _check_facts(self, facts: TrainingFacts) -> None:
         if self.schema.target is None and self.schema.width is None:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from vrspam._utils.validation import Rows
-from vrspam.metrics.correction import draw_sample, stable_share
+from vrspam.metrics.correction import Sample, draw_sample, stable_share
 from vrspam.metrics.estimates import Estimate
 from vrspam.metrics.groups import Clusters, influence, placements
 from vrspam.metrics.roc import quantile, roc_auc_columns
@@ -38,6 +38,8 @@ class LearningCurve:
         Standard error from the draw of the held-out rows, which all sizes share.
     total : int
         Rows of the table.
+    unstable : float
+        The share of the variance of scores that other training rows would change.
     """
 
     rows: np.ndarray
@@ -45,6 +47,7 @@ class LearningCurve:
     noise: np.ndarray
     error: float
     total: int
+    unstable: float = 0.0
 
     def at(self, rows: float, confidence: float = 0.9) -> Estimate:
         """The AUC to expect of a model of so many rows, with its band, which is symmetric on the logit scale."""
@@ -65,6 +68,9 @@ class LearningCurve:
         For each c, weighted least squares give a and b ≥ 0; c has the prior 0.8 ± 0.3, and the curves of all c are
         averaged by how well they fit. No curve is exactly a power of n: the AUC of a size is taken to be off by 0.4 of
         its drop, a gain beyond the largest size by 0.7 of itself. These were chosen on tables that no figure uses.
+
+        A score that is mostly noise has not begun to level off, which no power of n says: what it has above 1/2 grows
+        with √n. The unstable share of such a gain is taken to be off by half of itself.
         """
         drop = np.maximum.accumulate((self.auc.max() - self.auc)[::-1])[::-1]
         weight = 1.0 / (self.noise**2 + (0.4 * drop) ** 2 + 1e-8)
@@ -83,7 +89,9 @@ class LearningCurve:
         share /= share.sum()
         middle = float(share @ values)
         ahead = 0.7 * max(middle - float(self.auc[-1]), 0.0)
-        return middle, float(np.sqrt(share @ (variances + (values - middle) ** 2) + ahead**2))
+        by_root = max(float(self.auc[-1]) - 0.5, 0.0) * max(float(np.sqrt(rows / self.rows[-1])) - 1.0, 0.0)
+        not_level = 0.5 * self.unstable * by_root
+        return middle, float(np.sqrt(share @ (variances + (values - middle) ** 2) + ahead**2 + not_level**2))
 
 
 def learning_curve(
@@ -127,7 +135,8 @@ def learning_curve(
     overlap = used @ used.T
     by_fold = [np.mean(np.reshape(of_path, (n_folds, -1, l2s.size)), axis=1) for of_path in aucs]
     best = int(np.argmax(by_fold[-1].mean(axis=0)))
-    widened = _widening(rows, groups, held_out, [coefs[best] for coefs in largest_coefs], overlap)
+    sample, stable = _stability(rows, groups, held_out, [coefs[best] for coefs in largest_coefs], overlap)
+    widened = sample.widening(stable)
     of_folds = np.array([_without_optimism(of_path, widened) for of_path in by_fold])
     # standard error of the difference from the largest size; half of the one before for the largest size itself
     noise = np.std(of_folds - of_folds[-1], axis=1, ddof=1) / np.sqrt(n_folds)
@@ -141,7 +150,7 @@ def learning_curve(
     units = np.arange(part.size) if groups is None else groups
     error = widened * Clusters.of_moves(moves, mass, units, rows.y.astype(bool)).error
     trained = np.array(sizes) * (part.size / n_parts)
-    return LearningCurve(trained, of_folds.mean(axis=1), noise, error, part.size)
+    return LearningCurve(trained, of_folds.mean(axis=1), noise, error, part.size, 1.0 - stable)
 
 
 def _without_optimism(by_fold: np.ndarray, widened: float) -> np.ndarray:
@@ -158,20 +167,19 @@ def _without_optimism(by_fold: np.ndarray, widened: float) -> np.ndarray:
     return found[:, best]
 
 
-def _widening(
+def _stability(
     rows: Rows,
     groups: np.ndarray | None,
     held_out: Sequence[tuple[np.ndarray, np.ndarray]],
     coefs: Sequence[np.ndarray],
     overlap: np.ndarray,
-) -> float:
-    """How much larger the error of the mean AUC of the folds is than that of one model on rows of a test set.
+) -> tuple[Sample, float]:
+    """The held-out rows, and the share of their scores' variance that other training rows would give, too.
 
-    Each row trains the models that score the others; `coefs` are those of the folds, which have `overlap` training rows
-    in common. What their scores have in common for other training rows, too, does not count: `stable_share`.
+    `coefs` are those of the models of the folds, which have `overlap` training rows in common.
     """
     n, positive = rows.y.size, np.asarray(rows.y, dtype=bool)
     parts = [test for test, _ in held_out]
     sample = draw_sample(parts, [n - test.size for test in parts], positive, rows.weights, groups, 1, seed=0)
     by_all = scores_of(rows.X, sample.rows, np.stack(coefs))
-    return sample.widening(stable_share(by_all, overlap, sample))
+    return sample, stable_share(by_all, overlap, sample)

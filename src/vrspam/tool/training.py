@@ -161,4 +161,5 @@ def _threshold(fit: Fit, plan: TrainPlan) -> tuple[ChosenThreshold | None, Note 
     ((rule, value),) = rules.items()
     rows = fit.held_out
     weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-    return stored_threshold(rows.positive, rows.scores, rule, value, weights, fit.table.groups is not None)
+    widened = getattr(fit.estimator, "widening_", 1.0)
+    return stored_threshold(rows.positive, rows.scores, rule, value, weights, fit.table.groups is not None, widened)

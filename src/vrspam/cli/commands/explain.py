@@ -107,9 +107,12 @@ def _explain_model(model: Model, name: str, top: int, picture: Path | None, html
         return
     from vrspam.cli import terminal
     from vrspam.report.summaries.model import summary_of_model
+    from vrspam.report.words.model import describe_curves
 
-    terminal.show_all(summary_of_model(model, top))
+    terminal.show_all(summary_of_model(model, top, typed))
     terminal.show_written(picture=picture, page=html)
+    if picture is not None:
+        output.tell(f"The picture: {describe_curves(model)}")
 
 
 def _numbers(model: Model) -> dict[str, Any]:
@@ -163,7 +166,7 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
     from vrspam.cli import terminal
     from vrspam.report.summaries.explained_rows import summary_of_rows
 
-    terminal.show_all(summary_of_rows(model, explained, Path(data).name, top))
+    terminal.show_all(summary_of_rows(model, explained, Path(data).name, top, typed))
     if numbers is None and explained.n > len(explained.rows):
         output.tell(f"and {explained.n - len(explained.rows):,} more rows: --row names some, --json prints all")
     terminal.show_written(picture=picture)

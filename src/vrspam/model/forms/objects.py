@@ -73,7 +73,12 @@ class Fields(Form):
     def read(self, plain: Any, source: Source) -> Any:
         """The object, whose fields fit together."""
         check_keys(plain, self.keys)
-        values = {name: at(f".{name}", form.read, plain[name], source) for name, form in self.forms.items()}
+        values = {}
+        for name, form in self.forms.items():
+            try:
+                values[name] = form.read(plain[name], source)
+            except PlainError as error:
+                raise error.inside(f".{name}") from error.__cause__
         try:
             value = self.kind(**values)
             if hasattr(value, "check"):

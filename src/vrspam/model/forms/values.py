@@ -139,7 +139,13 @@ class Several(Form):
         """A tuple."""
         if not isinstance(plain, list):
             raise PlainError(f"is not a list ({show(plain)})")
-        return tuple(at(f"[{place}]", self.form.read, part, source) for place, part in enumerate(plain))
+        values = []
+        for place, part in enumerate(plain):
+            try:
+                values.append(self.form.read(part, source))
+            except PlainError as error:
+                raise error.inside(f"[{place}]") from error.__cause__
+        return tuple(values)
 
 
 class Texts(Form):
@@ -186,8 +192,13 @@ class Fixed(Form):
         """A tuple."""
         if not isinstance(plain, list) or len(plain) != len(self.forms):
             raise PlainError(f"is not a list of {len(self.forms)} ({show(plain)})")
-        entries = enumerate(zip(self.forms, plain, strict=True))
-        return tuple(at(f"[{place}]", form.read, part, source) for place, (form, part) in entries)
+        values = []
+        for place, (form, part) in enumerate(zip(self.forms, plain, strict=True)):
+            try:
+                values.append(form.read(part, source))
+            except PlainError as error:
+                raise error.inside(f"[{place}]") from error.__cause__
+        return tuple(values)
 
 
 class Different(Form):
@@ -216,7 +227,13 @@ class Named(Form):
         """A dict."""
         if not isinstance(plain, dict):
             raise PlainError(f"is not values by name ({show(plain)})")
-        return {name: at(f".{name}", self.form.read, part, source) for name, part in plain.items()}
+        values = {}
+        for name, part in plain.items():
+            try:
+                values[name] = self.form.read(part, source)
+            except PlainError as error:
+                raise error.inside(f".{name}") from error.__cause__
+        return values
 
 
 class OwnForm(Form):

@@ -60,4 +60,4 @@ def table_of_models(model: Model) -> Table | None:
         rows.append([describe_candidate(candidate["features"]), Cell(f"{n_features:,}", n_features), auc, became])
     measure = "partial AUC" if "score" in tried[0] else name_measure(model.outcome)
     columns = ["model", "features", f"{measure} of the folds", "taken"]
-    return Table(columns, rows, f"Models compared: mean {measure} ± standard error")
+    return Table(columns, rows, f"Models compared: mean {measure} of the folds ± standard error")

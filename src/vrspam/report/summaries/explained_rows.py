@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from vrspam._utils.findings import Fix
 from vrspam._utils.texts import percent
 from vrspam.model.explained_rows import value_text
 from vrspam.report.blocks import Block, Cell, Paragraph, Row, Subheading, Table
@@ -16,15 +18,18 @@ if TYPE_CHECKING:
     from vrspam.tool.explanation import ExplainedRows
 
 
-def summary_of_rows(model: Model, explained: ExplainedRows, data_name: str, most: int) -> list[Block]:
-    """A table for each row with the `most` largest parts of its score."""
-    blocks: list[Block] = [_row(model, row, data_name, most) for row in explained.rows]
+def summary_of_rows(
+    model: Model, explained: ExplainedRows, data_name: str, most: int, parameter: Callable[[Fix], str] = str
+) -> list[Block]:
+    """A table for each row with the `most` largest parts of its score; `parameter` returns how an option is shown."""
+    others = f"others ({parameter(Fix('top'))})"
+    blocks: list[Block] = [_row(model, row, data_name, most, others) for row in explained.rows]
     counted = "Rows are counted from 1, the first row of the data."
     blocks.append(Paragraph(counted if model.ranks else f"{counted} {ZERO}"))
     return blocks
 
 
-def _row(model: Model, row: ExplainedRow, data_name: str, most: int) -> Block:
+def _row(model: Model, row: ExplainedRow, data_name: str, most: int, others: str) -> Block:
     """The number of a row, its score, and what each column adds to it."""
     names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
     title = f"row {row.row:,} of {data_name}"
@@ -36,15 +41,15 @@ def _row(model: Model, row: ExplainedRow, data_name: str, most: int) -> Block:
     if row.probability is not None:
         certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is certain
         title = f"{title}, probability of {equals_positive(model.outcome)} {percent(certain)}"
-    return Subheading(title, [_table_of_parts(model, row, most)])
+    return Subheading(title, [_table_of_parts(model, row, most, others)])
 
 
-def _table_of_parts(model: Model, row: ExplainedRow, most: int) -> Table:
-    """What the columns add to the score of a row, the largest first, and their sum."""
+def _table_of_parts(model: Model, row: ExplainedRow, most: int, others: str) -> Table:
+    """What the columns add to the score of a row, the largest first, and their sum; `others` names those left out."""
     rows: list[Row] = [[part.column, value_text(model, part), _added(part.adds)] for part in row.parts[:most]]
-    others = row.parts[most:]
-    if others:
-        rows.append([f"{len(others):,} others", "", _added(sum(part.adds for part in others))])
+    smaller = row.parts[most:]
+    if smaller:
+        rows.append([f"{len(smaller):,} {others}", "", _added(sum(part.adds for part in smaller))])
     rows.append(["total: the score", "", _added(row.score or 0.0)])
     return Table(["column", "value", "adds to the score"], rows)
 

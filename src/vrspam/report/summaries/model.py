@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vrspam._utils.findings import Fix
+from vrspam.model.effects import explain
 from vrspam.report.blocks import Block, Paragraph
 from vrspam.report.sections.interactions import share_of_combinations, table_of_pairs
 from vrspam.report.sections.model import meaning_of_effects, table_of_effects
@@ -14,11 +18,17 @@ if TYPE_CHECKING:
     from vrspam.model.model import Model
 
 
-def summary_of_model(model: Model, most: int) -> list[Block]:
-    """What a higher score means, the effects of columns, which columns interact, and which say nearly the same."""
+def summary_of_model(model: Model, most: int, parameter: Callable[[Fix], str] = str) -> list[Block]:
+    """What a higher score means, the effects of columns, which columns interact, and which say nearly the same.
+
+    `parameter` returns how an option is shown.
+    """
+    effects = table_of_effects(model, most)
+    if most < len(explain(model)):
+        effects = replace(effects, caption=f"{effects.caption} ({parameter(Fix('top'))})")
     blocks: list[Block] = [
         Paragraph(describe_direction(model.outcome)),
-        table_of_effects(model, most),
+        effects,
         Paragraph(meaning_of_effects(model)),
     ]
     shapes = model.shapes

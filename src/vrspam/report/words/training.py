@@ -170,9 +170,9 @@ def _kind_of_model(model: Model) -> str:
 
 def _partial_auc(facts: Mapping[str, Any]) -> str:
     """The partial AUC of the folds."""
-    interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
-    up_to = f"up to {100 * facts['max_fpr']:g} % false positives"
-    return f"{auc_text(facts['cv_partial_auc'], 4)} ({interval}), {up_to}; {NOT_CORRECTED}"
+    interval = f"95 % interval {interval_text(facts['cv_partial_auc_low'], facts['cv_partial_auc_high'], 4)}"
+    up_to = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
+    return f"{auc_text(facts['cv_partial_auc'], 4)}, {interval} ({up_to}); {NOT_CORRECTED}"
 
 
 def _penalty(facts: Mapping[str, Any]) -> str:
