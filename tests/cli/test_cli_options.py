@@ -7,8 +7,10 @@ import json
 import re
 import shlex
 import warnings
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
@@ -20,6 +22,7 @@ from vrspam._utils.findings import Fix, Note, VrspamError, note_from_plain, text
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import errors, main, options
 from vrspam.cli.app import app
+from vrspam.cli.options import read_options
 from vrspam.cli.output import warnings_as_lines
 from vrspam.cli.typed import OTHER_OPTIONS, SPECIAL_VALUES
 from vrspam.cli.typed import typed as as_typed
@@ -211,3 +214,44 @@ def test_identifiers_named_like_the_result_are_copied_under_another_name(tmp_pat
     found = pd.read_csv(out)
     assert list(found) == ["score (of the file)", "score", "probability", "decision", "extrapolated"]
     assert found["score (of the file)"].tolist() == frame["score"].tolist()
+
+
+REPEATED = [option for option in OPTIONS.values() if option.panel is not None and option.kind.repeats]
+
+
+@pytest.mark.parametrize("option", REPEATED, ids=[option.name for option in REPEATED])
+@given(st.data())
+def test_an_option_of_names_may_be_given_again(option, data):
+    texts = {
+        "drop": ["a", "b,c", '"d, e"'],
+        "ignore": ["leak", "drift,repeated-rows", "constant"],
+        "monotone": ["a=1", "b=-1,c=0", "d=1"],
+        "ordered": ["a=x,y", "b=u,v", "c=p,q"],
+    }
+    typed = data.draw(st.permutations(texts.get(option.name, texts["drop"])))
+    cut = data.draw(st.integers(0, len(typed)))
+    if option.kind.several:  # an entry an option: no commas between entries
+        at_once = [option.kind.read(text) for text in typed]
+        expected = {name: names for entry in at_once for name, names in entry.items()}
+    else:
+        expected = option.kind.read(",".join(typed))
+        typed = [",".join(part) for part in (typed[:cut], typed[cut:]) if part]
+    assert read_options({option.name: typed})[option.name] == expected
+
+
+@pytest.mark.parametrize("texts", [["a=1", "a=-1"], ["a=1,b=1", "b=0"]])
+def test_two_directions_of_one_column_are_refused(texts):
+    with pytest.raises(errors.Misuse, match="is given twice, and not alike"):
+        read_options({"monotone": texts})
+
+
+def test_the_first_of_two_directions_is_obeyed_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((200, 2)).round(3)
+    sick = columns.sum(axis=1) + rng.standard_normal(200) > 0.0
+    lines = [f"{a},{b},{'yes' if positive else 'no'}" for (a, b), positive in zip(columns, sick, strict=True)]
+    Path("table.csv").write_text("\n".join(["a,b,sick", *lines]), "utf-8")
+    directions = ["--monotone", "a=-1", "--monotone", "b=1"]
+    assert main(["train", "table.csv", "--target", "sick", "--features", "linear", "--folds", "3", *directions]) == 0
+    assert load_model("model.json").training["monotone"] == {"a": -1, "b": 1}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vrspam._utils.findings import text_of
+from vrspam._utils.findings import VrspamError, text_of
 from vrspam.cli.errors import misuse
 from vrspam.cli.output import err, warn
 from vrspam.cli.typed import typed
@@ -49,7 +49,7 @@ Groups = Annotated[
     ),
 ]
 AllowMissing = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--allow-missing",
         help="Columns that may be unreadable in more than half of the rows, and then count as missing.",
@@ -127,7 +127,7 @@ def _metavar_of(option: Option) -> str | None:
 
 def _typed_type(option: Option) -> Any:
     """The type that typer reads; what is neither a flag nor a number is text, which `read_options` reads."""
-    if option.kind.several:
+    if option.kind.repeats:
         return list[str] | None
     return option.type if option.type in (*FLAGS, *NUMBERS) else str | None
 
@@ -160,8 +160,8 @@ def read_options(typed: dict[str, Any]) -> dict[str, Any]:
 
 def _read_value(option: Option, typed: Any) -> Any:
     """The value of an option that was typed; None if it was not."""
-    if option.kind.several and typed is not None:
-        return _joined([option.kind.read(text) for text in typed])
+    if option.kind.repeats and typed is not None:
+        return joined([option.kind.read(text) for text in typed])
     if isinstance(typed, str):
         return option.kind.read(typed)
     if _is_switched_off(option):
@@ -169,12 +169,30 @@ def _read_value(option: Option, typed: Any) -> Any:
     return typed
 
 
-def _joined(entries: Sequence[Any]) -> Any:
-    """One dict of several; the first that is none is returned alone, and the check refuses it."""
-    for entry in entries:
-        if not isinstance(entry, dict):
-            return entry
-    return {name: value for entry in entries for name, value in entry.items()} or None
+def joined(values: Sequence[Any]) -> Any:
+    """What an option holds that was given several times: all names, or all entries; None for nothing.
+
+    >>> joined([("a", "b"), ("c",)]), joined([{"a": 1}, {"b": -1}])
+    (('a', 'b', 'c'), {'a': 1, 'b': -1})
+    """
+    if all(isinstance(value, tuple) for value in values):
+        return tuple(name for names in values for name in names) or None
+
+    entries: dict[str, Any] = {}
+    for value in values:
+        if not isinstance(value, dict):
+            return value  # the check of the option refuses it
+        for name, entry in value.items():
+            if entries.setdefault(name, entry) != entry:
+                raise VrspamError(f"{name!r} is given twice, and not alike: give it once")
+    return entries or None
+
+
+def names_in(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """The names in all texts of an option that may be given again."""
+    from vrspam.tool.typed_values import read_names
+
+    return tuple(name for text in texts or () for name in read_names(text))
 
 
 def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:

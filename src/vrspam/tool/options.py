@@ -115,8 +115,8 @@ class Kind(NamedTuple):
     """A kind of values: what they are called, how they are typed and what they must be.
 
     `name` is what docstrings call them, by default the type of the field; `metavar` stands for one in help pages.
-    `read` makes a value of typed text, and `how` is a sentence about the text. With `several` the value is a dict, and
-    each of its entries is typed as an option of its own.
+    `read` makes a value of typed text, and `how` is a sentence about it. With `repeats` the option may be given
+    again, and its values are joined. With `several` the value is a dict, whose entries are typed one an option.
     """
 
     name: str = ""
@@ -124,31 +124,40 @@ class Kind(NamedTuple):
     check: Check = anything
     read: Callable[[str], Any] = str
     how: str = ""
+    repeats: bool = False
     several: bool = False
 
 
 PLAIN = Kind()  # what its type says: a number, a flag, a text or a choice
 COLUMN = Kind(metavar="<column>")
-COLUMNS = Kind("sequence of str", "<names>", names_of_columns, read_names, "Commas separate them.")
+COLUMNS = Kind("sequence of str", "<names>", names_of_columns, read_names, "Commas separate them.", repeats=True)
 LABEL = Kind(metavar="<label>")
 SHARE = Kind("float in (0, 1)", check=share)
 SHARE_OR_ALL = Kind("float in (0, 1]", check=share_or_all)
 RATIO = Kind(metavar="<ratio>", check=positive_number)
 PENALTIES = Kind('"auto" or sequence of numbers', "<numbers>", penalties, read_numbers, "Commas separate numbers.")
-CODES = Kind("sequence of str", "<codes>", codes_of_findings, read_names, "Commas separate them.")
+CODES = Kind("sequence of str", "<codes>", codes_of_findings, read_names, "Commas separate them.", repeats=True)
 CHARACTER = Kind(metavar="<char>", check=one_character, read=read_delimiter)
 FORMAT = Kind(check=known_format)
 FEATURES = Kind(
     '{"linear", "additive", "kernel", "trees", "forest", "boosted", "auto"} or a map of `vrspam.features`',
     check=known_features,
 )
-DIRECTIONS = Kind("dict of column to -1, 0 or 1", "<directions>", directions, read_directions, "As in income=-1,age=1.")
+DIRECTIONS = Kind(
+    "dict of column to -1, 0 or 1",
+    "<directions>",
+    directions,
+    read_directions,
+    "As in income=-1,age=1.",
+    repeats=True,
+)
 ORDERS = Kind(
     "dict of column to sequence of str",
     "<column=names>",
     orders,
     read_order,
     "As in size=small,medium,large.",
+    repeats=True,
     several=True,
 )
 

@@ -12,7 +12,6 @@ from vrspam._utils.extras import require
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.tool.plan import check_measures
-from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
     from vrspam.measures.compare import Comparison
@@ -56,7 +55,7 @@ def compare(
         if allow_missing is not None and not files:
             raise errors.Misuse(options.NO_MODEL)
         if allow_missing is not None:
-            reading["allow_missing"] = read_names(allow_missing)
+            reading["allow_missing"] = options.names_in(allow_missing)
         if len(models) < 2:
             raise errors.Misuse("name two models or columns (column:NAME) at least, and then the table")
         check_measures(confidence=confidence)

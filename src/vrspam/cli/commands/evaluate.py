@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,6 @@ from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output, write_page
 from vrspam.cli.typed import typed
 from vrspam.tool.plan import check_measures
-from vrspam.tool.typed_values import read_names
 
 if TYPE_CHECKING:
     from vrspam.tool import Evaluations
@@ -26,7 +25,7 @@ def evaluate(
     model: Annotated[str, typer.Argument(help="A model that `vrspam train` has written; with --scores the table.")],
     data: Annotated[str | None, typer.Argument(help="With a model: the table. CSV, Parquet, Excel and others.")] = None,
     scores: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="Columns of scores that any model has made; commas separate them.", metavar="<names>"),
     ] = None,
     html: options.HtmlOut = None,
@@ -74,8 +73,8 @@ def evaluate(
         _refuse_with_data(model, scores, folds, labels)
     with errors.misuse():
         if allow_missing is not None:
-            reading["allow_missing"] = read_names(allow_missing)
-        columns = [] if scores is None else list(read_names(scores))
+            reading["allow_missing"] = options.names_in(allow_missing)
+        columns = list(options.names_in(scores))
         check_measures(weights, **measures)
     check_output("--html", html, model, data)
     check_output("--markdown", markdown, model, data)
@@ -88,7 +87,7 @@ def evaluate(
         _evaluate_model(Path(model), data, reading, measures, html, markdown, as_json)
 
 
-def _refuse_without_data(scores: str | None, allow_missing: str | None) -> None:
+def _refuse_without_data(scores: Sequence[str] | None, allow_missing: Sequence[str] | None) -> None:
     """Refuse what says nothing about the columns of one table."""
     if scores is None:
         raise errors.Misuse(
@@ -98,7 +97,7 @@ def _refuse_without_data(scores: str | None, allow_missing: str | None) -> None:
         raise errors.Misuse(options.NO_MODEL)
 
 
-def _refuse_with_data(model: str, scores: str | None, folds: str | None, labels: Mapping[str, Any]) -> None:
+def _refuse_with_data(model: str, scores: Sequence[str] | None, folds: str | None, labels: Mapping[str, Any]) -> None:
     """Refuse what says nothing about a model on new rows."""
     if scores is not None:
         raise errors.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")

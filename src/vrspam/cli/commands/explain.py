@@ -14,7 +14,7 @@ from vrspam._utils.plain import readable_name
 from vrspam.cli import errors, options, output
 from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
-from vrspam.tool.typed_values import read_names, read_rows
+from vrspam.tool.typed_values import read_rows
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -81,7 +81,7 @@ def explain(
         raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
     reading = options.read_options(given)
     with errors.misuse():
-        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
+        reading["allow_missing"] = options.names_in(allow_missing)
     from vrspam.tool import load_model
 
     loaded = load_model(model)

@@ -14,7 +14,6 @@ from vrspam.cli.files import check_output
 from vrspam.cli.typed import typed
 from vrspam.tool.options import one_or_more
 from vrspam.tool.plan import check_option
-from vrspam.tool.typed_values import read_names
 
 
 @options.with_options(*options.READING)
@@ -23,7 +22,7 @@ def predict(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.")],
     ids: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--id",
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
@@ -78,8 +77,8 @@ def predict(
 
     reading = options.read_options(given)
     with errors.misuse():
-        copied = None if ids is None else read_names(ids)
-        may_be_missing = () if allow_missing is None else read_names(allow_missing)
+        copied = options.names_in(ids) if ids else None
+        may_be_missing = options.names_in(allow_missing)
         check_option("top", top, one_or_more)
         check_out(out)
     check_output("--out", out, model, data)
