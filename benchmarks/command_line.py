@@ -19,7 +19,7 @@ COMMANDS = {
     "train --help": ["train", "--help"],
     "a misuse": ["train", "x.csv", "--targte", "sick"],
 }
-RUNS = 15
+REPEATS = 15
 
 
 def run_ours(arguments: list[str], without: str) -> int:
@@ -97,7 +97,7 @@ def with_options_of_plan() -> None:
 def processor_time(program: Sequence[str]) -> float:
     """The least processor time of some runs, in milliseconds."""
     times = []
-    for _ in range(RUNS):
+    for _ in range(REPEATS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, *program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

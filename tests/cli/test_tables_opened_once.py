@@ -120,7 +120,7 @@ def test_dates_groups_and_scores_take_no_second_reading(command, visits, monkeyp
 
 
 def test_long_numbers_of_rows_are_read_as_they_are(visits, monkeypatch, tmp_path, capsys):
-    """A number beyond 2**53 ends the reading, which begins again: its digits are on the page."""
+    """Numbers beyond 2**53 that name rows are read once more, as they are: their digits are on the page."""
     table, page = visits / "table.csv", tmp_path / "page.html"
     openings = count_openings(table, monkeypatch)
     command = ["report", str(table), "--target", "outcome", "--features", "linear", "--html", str(page)]

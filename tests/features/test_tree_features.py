@@ -295,7 +295,7 @@ def test_a_private_model_holds_none(kind, tmp_path, capsys):
     assert "rows of the table" not in shown
     assert stored["fields"]["facts"]["rows_held"] == 0
     assert share_of_rows(tmp_path) < 0.2
-    assert stored["training"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
+    assert stored["fields"]["facts"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
 
 
 def test_straight_lines_hold_no_rows_in_any_case(tmp_path, capsys):

@@ -195,7 +195,7 @@ def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, f
     np.testing.assert_allclose([*town.contribution, town.missing[0]], middle, atol=1e-7)
     effect = model.parts.effects[model.schema.columns.index("town")]
     by_table = np.array([*(effect.values[name] for name in town.grid), effect.missing])
-    alone = by_table - model.means[:, model.schema.columns.index("town")].mean()
+    alone = by_table - model.of_columns.means[:, model.schema.columns.index("town")].mean()
     np.testing.assert_allclose([*town.contribution, town.missing[0]], alone, atol=1e-10)
     np.testing.assert_allclose([*town.low, town.missing[1]], middle - half, atol=1e-5)
     np.testing.assert_allclose([*town.high, town.missing[2]], middle + half, atol=1e-5)

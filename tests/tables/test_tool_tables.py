@@ -195,7 +195,7 @@ def test_the_training_file_is_told(folder, tmp_path, capsys):
     other.to_csv(tmp_path / "other.csv", index=False)
     assert main(["evaluate", model, str(tmp_path / "other.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
-    kept = json.loads((folder / "m.json").read_text())["model"]["fingerprint"]
+    kept = json.loads((folder / "m.json").read_text())["model"]["fields"]["fingerprint"]
     assert len(kept["rows"]) == 200
     large = base()[["age", "sick"]].loc[np.arange(1500) % 200].reset_index(drop=True)
     large["age"] = np.random.default_rng(0).normal(50, 10, 1500)
@@ -206,7 +206,7 @@ def test_the_training_file_is_told(folder, tmp_path, capsys):
     for option in ("--no-fingerprint", "--private"):
         args = ["train", str(folder / "clean.csv"), "--target", "sick", "--model", str(tmp_path / "n.json"), *LINEAR]
         assert main([*args, option]) == 0
-        assert json.loads((tmp_path / "n.json").read_text())["model"]["fingerprint"] is None
+        assert json.loads((tmp_path / "n.json").read_text())["model"]["fields"]["fingerprint"] is None
 
 
 def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):

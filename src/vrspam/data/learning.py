@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.roles import WEIGHTS
-from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data.beside import plain_values, split_groups
 from vrspam.data.first_look import FirstLook, first_look, request_of
 from vrspam.data.infer import read_until_typed
@@ -20,8 +19,7 @@ from vrspam.data.readers.problems import Problems
 from vrspam.data.readers.reader import ColumnRequest
 from vrspam.data.request import TableRequest
 from vrspam.data.source import Source
-from vrspam.data.usable_rows import TypedRows, usable_rows
-from vrspam.tables.columns import NumberColumn
+from vrspam.data.usable_rows import TypedRows, raw_columns, usable_rows
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.errors import DataError
 from vrspam.tables.frames import rows_of
@@ -52,11 +50,10 @@ class LearnedTable:
         The rows without one.
     """
 
-    def __init__(self, source: Source, request: TableRequest, holds_rows: bool, exact: Sequence[str] = ()) -> None:
+    def __init__(self, source: Source, request: TableRequest, holds_rows: bool) -> None:
         self.source = source
         self.request = request
         self.holds_rows = holds_rows
-        self.exact = exact
         self.path = source.paths[0]
         self.names: list[str] = []
         self.look = FirstLook(Schema())
@@ -67,7 +64,6 @@ class LearnedTable:
         self.places: list[np.ndarray] = []
         self.counts: Counter[Label] = Counter()
         self.unlabelled = 0
-        self._integers: list[str] = []
         self._raw_names: list[str] = []
         self._rows_before = 0
         self._any_row_counts = False  # one of weight 0 does not
@@ -115,13 +111,13 @@ class LearnedTable:
         )
         self.look = first_look(types, request.label_column, rules, drop=[*request.drop, *request.no_features])
         schema = self.look.schema
-        self._integers = [name for name in schema.numeric if t.is_integer(types[name])]
-        self.learner = TableLearner(replace(rules, integers=self._integers, taken=self.look.taken))
+        integers = [name for name in schema.numeric if t.is_integer(types[name])]
+        self.learner = TableLearner(replace(rules, integers=integers, taken=self.look.taken))
         self.names = list(types)
 
         read_anyway = {*schema.inputs(), request.label_column}
         only_raw = [name for name in request.kept_raw if name not in read_anyway]
-        self._raw_names = list(dict.fromkeys([*request.roles.values(), *only_raw, *self.exact]))
+        self._raw_names = list(dict.fromkeys([*request.roles.values(), *only_raw]))
 
     def _add(self, block: Block, problems: Problems) -> None:
         """Learn from a block, and hold it if rows are to stay in memory."""
@@ -144,7 +140,6 @@ class LearnedTable:
         if counted.num_rows:
             self.learner.add(counted, block.strays)
             self._any_row_counts = True
-            self._read_again_if_rounded()
 
         y = np.asarray(usable.labels)
         labels, counts = np.unique(y, return_counts=True)
@@ -155,36 +150,28 @@ class LearnedTable:
             self.labels.append(y)
             self.places.append(usable.places)
 
-    def _read_again_if_rounded(self) -> None:
-        """End the reading at integers that lose digits as floats: if they name rows, they are needed as they are."""
-        if not self.holds_rows:
-            return
-        rounded = []
-        for name in self._integers:
-            column = self.learner.columns[name]
-            is_rounded = isinstance(column, NumberColumn) and max(-column.low, column.high) >= LARGEST_EXACT
-            if is_rounded and name not in self.exact:
-                rounded.append(name)
-        if rounded:
-            raise LateIntegers(rounded)
+    def read_exactly(self, names: Sequence[str]) -> dict[str, Any]:
+        """Columns of the held rows, read once more as they are in the file: as floats they have lost digits."""
+        import pyarrow as pa
 
-
-class LateIntegers(Exception):
-    """Columns hold integers that lose digits as floats: they have to be read as they are, too."""
-
-    def __init__(self, columns: list[str]) -> None:
-        self.columns = columns
-        super().__init__(columns)
+        request = ColumnRequest(dict.fromkeys(names))
+        problems = Problems(self.request.on_error)
+        held = np.concatenate(self.places)
+        pieces: dict[str, list[Any]] = {name: [] for name in names}
+        rows_before = 0
+        for block in self.source.blocks(lambda _: request, _ROWS_AT_ONCE, problems, None):
+            are_held = np.flatnonzero(np.isin(block.numbers(rows_before + 1), held))
+            rows_before += block.n_rows
+            if are_held.size:
+                for name, column in raw_columns(block, names).items():
+                    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+                    pieces[name].append(whole.take(are_held))
+        return {name: pa.chunked_array(parts) for name, parts in pieces.items()}
 
 
 def learn_table(source: Source, request: TableRequest, *, holds_rows: bool) -> LearnedTable:
     """Read a table; it is begun again where rows show that a column has to be read in another way."""
-    exact: list[str] = []
-    while True:
-        try:
-            return read_until_typed(lambda: LearnedTable(source, request, holds_rows, exact).read())
-        except LateIntegers as late:
-            exact.extend(late.columns)
+    return read_until_typed(lambda: LearnedTable(source, request, holds_rows).read())
 
 
 def counted_part(rows: Any, raw: Mapping[str, Any], weights: str | None) -> Any:

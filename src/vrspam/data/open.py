@@ -22,7 +22,7 @@ from vrspam.data.readers.arrow import type_kind
 from vrspam.data.readers.problems import Problems
 from vrspam.data.readers.reader import ColumnRequest
 from vrspam.data.request import TableRequest
-from vrspam.data.rows import as_in_file, stack, stack_columns
+from vrspam.data.rows import as_in_file, has_lost_digits, stack, stack_columns
 from vrspam.data.source import Source
 from vrspam.data.stream import ReadingRules, Stream
 from vrspam.data.table import Origin, Table
@@ -190,6 +190,9 @@ def _shown_columns(learned: LearnedTable, raw: Mapping[str, Any], schema: Schema
             shown[name] = raw[name]
         elif name not in schema.columns and name in learned.frames[0].column_names:
             shown[name] = as_in_file([frame.column(name) for frame in learned.frames])
+    rounded = [name for name, column in shown.items() if has_lost_digits(column)]
+    if rounded:
+        shown.update(learned.read_exactly(rounded))
     return shown
 
 

@@ -56,6 +56,17 @@ def as_in_file(parts: Sequence[Any]) -> Any:
     return column.cast(pa.int64()).cast(pa.string())
 
 
+def has_lost_digits(column: Any) -> bool:
+    """Whether an arrow column holds whole numbers as floats, some so large that floats do not hold all of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return False
+    largest = pc.max(pc.abs(column)).as_py()
+    return largest is not None and largest >= LARGEST_EXACT and pc.all(pc.equal(column, pc.trunc(column))).as_py()
+
+
 class RowSample:
     """A random sample of at most `size` rows of a stream: those with the smallest random keys."""
 

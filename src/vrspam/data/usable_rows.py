@@ -115,7 +115,7 @@ def usable_rows(
     bad: BadRows = {}
     rows = form.of(block, schema, bad, zero_based)
     labels = _labels_of(block, schema, bad, problems)
-    kept = _raw_columns(block, keep)
+    kept = raw_columns(block, keep)
 
     good = block.without(bad, problems) if bad else np.arange(block.rows)
     numbers = block.numbers(first)
@@ -132,7 +132,7 @@ def usable_rows(
     return UsableRows(rows, labels, kept, places, broken)
 
 
-def _raw_columns(block: Block, names: Sequence[str]) -> dict[str, Any]:
+def raw_columns(block: Block, names: Sequence[str]) -> dict[str, Any]:
     """Columns of a block as they are in the file."""
     if block.table is None:
         return {}
