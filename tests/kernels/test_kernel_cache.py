@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -123,3 +124,15 @@ def test_a_loop_follows_an_edit_in_another_file_of_the_folder(tmp_path):
     prox.write_text(before.replace("(1.0 + step * penalty.l2)", "(3.0 + step * penalty.l2)"), "utf-8")
     assert prox.read_text("utf-8") != before
     assert [run(), run()] == [["0.25", "0"], ["0.25", "1"]]
+
+
+def test_an_index_that_names_a_class_that_is_gone_is_written_anew(tmp_path, monkeypatch):
+    module = ModuleType("penalty_that_goes")
+    exec("class Kind: pass", module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    cache = compiling._CacheFile(str(tmp_path), "kernels.f-1.py311", "stamp")
+    cache.save(("float64", module.Kind), "its code")
+    monkeypatch.delitem(sys.modules, module.__name__)
+    assert cache.load(("float64",)) is None
+    cache.save(("float64",), "code without it")
+    assert cache.load(("float64",)) == "code without it"

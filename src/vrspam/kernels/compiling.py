@@ -64,6 +64,12 @@ def _stamp() -> str:
 class _CacheFile(IndexDataCacheFile):
     """Numba's files of compiled code, named by a hash of their key: Numba's own numbers collide between processes."""
 
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):  # it names the class of a penalty that has been moved or taken away
+            return {}
+
     def save(self, key, data):
         with suppress(AttributeError):  # if Numba lacks these names, nothing is stored
             held = repr((self._version, self._source_stamp, key))
