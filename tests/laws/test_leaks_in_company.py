@@ -8,7 +8,13 @@ import pytest
 from laws_support import examples
 from scipy.special import expit
 
-from vrspam.tool import check, train
+from vrspam.checks.quick_model import quick_scores
+from vrspam.checks.seen import Seen
+from vrspam.data.open import open_table
+from vrspam.features import LinearFeatures
+from vrspam.tables.frames import rows_of
+from vrspam.tool import TrainPlan, check, train
+from vrspam.tool.request import table_request
 
 
 def honest(rng: np.random.Generator, rows: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -88,3 +94,28 @@ def test_a_promise_that_is_too_good_is_a_finding_after_the_fit(seed):
     assert float(severe.numbers["auc_left"]) < 0.9
     muted = train(table, "outcome", "sick", features="linear", ignore=["leak"])
     assert not [one for one in muted.training["warnings"] if getattr(one, "code", "") == "leak"]
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_columns_of_a_wide_table_are_chosen_by_other_rows_than_those_that_judge_them(seed):
+    rng = np.random.default_rng(seed)
+    noise = pd.DataFrame({f"c{k}": rng.standard_normal(160).round(4) for k in range(700)})
+    noise["y"] = rng.permutation(np.where(np.arange(160) % 2, "a", "b"))
+    plan = TrainPlan("y")
+    seen = Seen(open_table(noise, table_request(plan)), plan)
+    assert seen.choosing_rows is not None
+    judged = np.flatnonzero(~seen.choosing_rows)
+    assert min(np.bincount(seen.positive[judged])) == 40
+    lines = {"linear": LinearFeatures()}
+    believed = quick_scores(rows_of(seen.quick_rows, judged), seen.positive[judged], 5, seed, lines).auc
+    assert abs(believed - 0.5) < 4.0 * 0.065  # the deviation of an AUC of 40 and 40 rows without signal
+
+
+def test_one_good_column_among_a_thousand_without_signal_is_no_company():
+    rng = np.random.default_rng(3)
+    positive = np.arange(160) % 2 == 0
+    columns = rng.standard_normal((160, 1000))
+    columns[:, 0] += 1.9 * positive
+    table = pd.DataFrame(columns.round(4), columns=[f"c{k}" for k in range(1000)])
+    table["y"] = np.where(positive, "a", "b")
+    assert [finding.code for finding in check(table, target="y") if finding.severity == "severe"] == []

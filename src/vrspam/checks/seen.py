@@ -18,6 +18,7 @@ from vrspam.checks.groups import ChosenGroups, find_groups
 from vrspam.checks.quick_model import QUICK_COLUMNS
 from vrspam.checks.telling import DrawnRows, TellingColumns, auc_alone
 from vrspam.measures.rows import two_sides
+from vrspam.tables.frames import rows_of
 
 if TYPE_CHECKING:
     from vrspam.data.table import Table
@@ -109,11 +110,27 @@ class Seen:
         return DrawnRows.of(self.positive, self.seed)
 
     @cached_property
+    def choosing_rows(self) -> np.ndarray | None:
+        """Whether each row is of the half that chooses columns for the quick model; None if it takes all columns.
+
+        A column that was chosen by a row's own label would rank the row too well.
+        """
+        if len(self.table.schema.columns) <= QUICK_COLUMNS:
+            return None
+        chooses = np.zeros(self.positive.size, dtype=bool)
+        rng = np.random.default_rng(self.seed)
+        for label in (False, True):
+            places = rng.permutation(np.flatnonzero(self.positive == label))
+            chooses[places[: places.size // 2]] = True
+        return chooses
+
+    @cached_property
     def quick_rows(self) -> Any:
         """The rows with the columns that the quick model takes: of very many, those that differ most by class."""
-        if len(self.table.schema.columns) <= QUICK_COLUMNS:
+        if self.choosing_rows is None:
             return self.X
-        columns = most_distant(self.X, self.positive, self.table.schema, QUICK_COLUMNS // 2)
+        half = np.flatnonzero(self.choosing_rows)
+        columns = most_distant(rows_of(self.X, half), self.positive[half], self.table.schema, QUICK_COLUMNS // 2)
         return self.X.select(columns[:QUICK_COLUMNS])
 
     @cached_property
@@ -184,8 +201,14 @@ class Seen:
         X = self.quick_rows
         if codes is not None:
             X = X.select([name for name in X.column_names if name in aucs or name not in self.aucs_of_all])
+        positive = self.positive
+        if self.choosing_rows is not None:
+            judged = np.flatnonzero(~self.choosing_rows)
+            X = rows_of(X, judged)
+            positive = positive[judged]
+            codes = None if codes is None else np.unique(codes[judged], return_inverse=True)[1]
         try:
-            return look_at_company(X, self.positive, aucs, self.telling_of_all.names, codes, self.seed)
+            return look_at_company(X, positive, aucs, self.telling_of_all.names, codes, self.seed)
         except Exception as error:
             return failed("leaks", error)
 
