@@ -52,7 +52,8 @@ AllowMissing = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-missing",
-        help="Columns that may be unreadable in more than half of the rows, and then count as missing.",
+        help="Columns that may be unreadable in more than half of the rows, and then count as missing. Commas separate "
+        "them; it may be given again.",
         metavar="<names>",
     ),
 ]
@@ -113,7 +114,8 @@ def _help_of(option: Option) -> str:
     """The sentence about an option, and how its value is typed."""
     if _is_switched_off(option):
         return f"Do not {option.help[0].lower()}{option.help[1:]}"
-    return f"{option.help} {option.kind.how}".strip()
+    again = "It may be given again." if option.kind.repeats and not option.kind.several else ""
+    return " ".join(part for part in (option.help, option.kind.how, again) if part)
 
 
 def _metavar_of(option: Option) -> str | None:
